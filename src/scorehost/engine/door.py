@@ -1,0 +1,215 @@
+"""The door to Docker: the values that pass it and the protocol that every engine keeps.
+
+Every method raises only `EngineUnreachable`, `EngineTimeout`, `EngineRefused` (with `NotFound` and `Conflict`),
+and is safe to cancel: after a cancel the object that it was about to make carries its labels, so that
+`list_containers` finds it. Times are seconds, sizes bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """What the engine says of itself and its machine."""
+
+    endpoint: str
+    version: str
+    api_version: str
+    kernel: str
+    architecture: str
+    operating_system: str
+    cpus: int
+    memory_bytes: int
+    default_runtime: str
+    runtimes: tuple[str, ...]
+    cgroup_version: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image that is present on the engine."""
+
+    id: str
+    reference: str
+    repo_digests: tuple[str, ...]
+    architecture: str
+    env: Mapping[str, str]
+    volumes: tuple[str, ...]
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tmpfs:
+    """A writable place in memory."""
+
+    target: str
+    size: int
+    inodes: int
+    mode: int = 0o1777
+    uid: int = 0
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSpec:
+    """A container as the hosts layer wants it. What is not here is fixed by the engine layer (see `docker.py`):
+    network none, read-only root, no capabilities, no new privileges, init, no log, private namespaces.
+
+    `volumes` are paths that get an empty anonymous volume each, labelled, never filled from the image, and
+    removed with the container.
+    """
+
+    name: str
+    image: str  # an image id
+    command: tuple[str, ...]
+    user: int
+    labels: Mapping[str, str]
+    env: Mapping[str, str]
+    cleared_env: tuple[str, ...]  # variables of the image that must not exist in the container
+    workdir: str
+    memory: int
+    cpus: float
+    pids: int
+    shm: int
+    volumes: tuple[str, ...] = ()
+    tmpfs: tuple[Tmpfs, ...] = ()
+    runtime: str | None = None
+    stdin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerState:
+    """What the engine knows of a container now."""
+
+    id: str
+    status: str  # created | running | exited | dead | removing | paused
+    running: bool
+    exit_code: int | None
+    oom_killed: bool
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A container or volume with its labels; `created` in seconds since the epoch."""
+
+    id: str
+    name: str
+    kind: Literal["container", "volume"]
+    labels: Mapping[str, str]
+    created: float
+    running: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event of a container: `action` is oom, die, kill, …"""
+
+    container: str
+    action: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of output as it came."""
+
+    stream: Literal["stdout", "stderr"]
+    data: bytes
+
+
+class Stream(Protocol):
+    """The two-way byte stream of an attach or an exec."""
+
+    async def send(self, data: bytes) -> None:
+        """Writes all of `data` to stdin; EngineUnreachable when the other side has gone."""
+
+    async def close_stdin(self) -> None:
+        """Half-closes: the process sees end of file, output goes on. Does nothing the second time."""
+
+    async def receive(self) -> Chunk | None:
+        """The next piece of output, at most 64 KiB; None after the end."""
+
+
+class Engine(Protocol):
+    """A Docker engine."""
+
+    async def info(self) -> EngineInfo:
+        """What the engine says of itself. The first call of a job: its errors name what to mend."""
+
+    async def image(self, reference: str) -> Image:
+        """The image that `reference` (tag, digest or id) resolves to; NotFound when it is not present."""
+
+    async def pull(self, reference: str) -> None:
+        """Pulls one image; EngineRefused with the registry's own words."""
+
+    async def build(
+        self, context: Path, *, dockerfile: str, tag: str, labels: Mapping[str, str], log: Path, timeout: float
+    ) -> None:
+        """Builds a tar file `context` and tags it, its output going to `log` as it comes.
+
+        Raises EngineRefused (status 0) with the last lines of the build, EngineTimeout at `timeout`.
+        """
+
+    async def create(self, spec: ContainerSpec) -> str:
+        """Makes a container and gives its id. Asked again after a lost answer it gives the one that exists:
+        `spec.name` holds random bits, so a Conflict on it means that the first call arrived.
+        """
+
+    async def upload(self, container: str, path: str, archive: Path | bytes) -> None:
+        """Unpacks a tar archive at `path`, which lies in a volume of the container."""
+
+    def attach(self, container: str) -> AbstractAsyncContextManager[Stream]:
+        """stdin, stdout and stderr of the main process; opened before `start`, so that nothing is missed."""
+
+    async def start(self, container: str) -> None:
+        """Starts it; EngineRefused with the runtime's own words when the main program cannot be run."""
+
+    async def inspect(self, container: str) -> ContainerState:
+        """What the engine knows of it now."""
+
+    async def wait(self, container: str) -> ContainerState:
+        """Waits for the main process to end, however long it takes."""
+
+    async def exec_create(
+        self,
+        container: str,
+        argv: Iterable[str],
+        *,
+        user: int,
+        env: Mapping[str, str],
+        workdir: str,
+        stdin: bool,
+    ) -> str:
+        """Prepares a process in a running container and gives the exec's id; Conflict when it does not run."""
+
+    def exec_start(self, exec_id: str) -> AbstractAsyncContextManager[Stream]:
+        """Starts it and gives its stream."""
+
+    async def exec_exit_code(self, exec_id: str) -> int | None:
+        """Its exit code; None while it runs."""
+
+    async def kill(self, container: str) -> None:
+        """SIGKILL to the main process; quiet when it has ended or is gone."""
+
+    async def remove(self, container: str) -> None:
+        """Ends it by force and removes it with its volumes; quiet when it is gone."""
+
+    async def list_containers(self, labels: Mapping[str, str | None]) -> list[Listed]:
+        """Containers in any state that carry all `labels`; a value of None asks for the key alone."""
+
+    async def list_volumes(self, labels: Mapping[str, str | None]) -> list[Listed]:
+        """Volumes, the same way."""
+
+    async def remove_volume(self, name: str) -> None:
+        """Removes a volume; quiet when it is gone; Conflict while a container uses it."""
+
+    def events(self, labels: Mapping[str, str]) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
+        """Container events from now on, of containers with these labels."""

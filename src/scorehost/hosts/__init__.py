@@ -1,0 +1,1 @@
+"""Scoring hosts: made, fed, spoken to, limited and removed."""

@@ -1,0 +1,1 @@
+"""Datasets of other projects, written out as scorehost datasets."""

@@ -1,0 +1,1 @@
+"""Many attempts: planned, scheduled, journaled, resumed and summed up."""

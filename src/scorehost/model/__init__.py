@@ -1,0 +1,1 @@
+"""Values that every layer speaks: ids, limits, failures, checks, results."""

@@ -1,0 +1,109 @@
+"""Strict JSON both ways: no duplicate keys, no NaN, capped before parsing and in depth after."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import Any, NoReturn
+
+DEPTH_LIMIT = 64
+
+
+class BadJson(ValueError):
+    """The text is not JSON as scorehost reads it; the message says why, never quoting more than a key."""
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise BadJson(f"{name} is not a JSON number")
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    seen: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in seen:
+            raise BadJson(f"the key {key[:80]!r} stands twice in one object")
+        seen[key] = value
+    return seen
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise BadJson("a number is too large for a float")
+    return value
+
+
+def parse(data: bytes, *, max_bytes: int, max_depth: int = DEPTH_LIMIT) -> Any:
+    """The JSON value in `data` (UTF-8).
+
+    Raises `BadJson` for more than `max_bytes`, text that is not UTF-8 or not JSON, duplicate keys, NaN,
+    infinities, numbers beyond a float, and nesting deeper than `max_depth`.
+    """
+    if len(data) > max_bytes:
+        raise BadJson(f"{len(data)} bytes, more than {max_bytes}")
+    try:
+        value = json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_pairs,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+        )
+    except BadJson:
+        raise
+    except RecursionError:
+        raise BadJson(f"nested deeper than {max_depth} levels") from None
+    except (UnicodeDecodeError, ValueError) as error:
+        raise BadJson(f"not JSON: {str(error)[:120]}") from None
+    if not within_depth(value, max_depth):
+        raise BadJson(f"nested deeper than {max_depth} levels")
+    return value
+
+
+def within_depth(value: Any, limit: int) -> bool:
+    """Whether a JSON value nests at most `limit` containers (a plain value is depth 0)."""
+    level = [value]
+    for _ in range(limit + 1):
+        level = [
+            child
+            for item in level
+            if isinstance(item, (dict, list))
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return True
+    return False
+
+
+def _printable(text: str) -> str:
+    # Names that are not UTF-8 are carried with surrogates inside Python; a file must be valid UTF-8.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return _printable(value)
+    if isinstance(value, dict):
+        return {_printable(key): _clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(item) for item in value]
+    return value
+
+
+def dump(value: Any) -> bytes:
+    """`value` as UTF-8 JSON for a person to read, ending in a newline; lone surrogates come out escaped."""
+    text = json.dumps(_clean(value), ensure_ascii=False, allow_nan=False, indent=2)
+    return text.encode("utf-8") + b"\n"
+
+
+def canonical(value: Any) -> bytes:
+    """`value` as one line with sorted keys and no spaces: the bytes that digests are taken of."""
+    text = json.dumps(
+        _clean(value), ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+    )
+    return text.encode("utf-8")
+
+
+def digest(value: Any) -> str:
+    """`sha256:` and the hex digest of the canonical form of `value`."""
+    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()

@@ -1,0 +1,1 @@
+"""Files that users write, read strictly into frozen models."""

@@ -1,0 +1,35 @@
+"""profiles.yaml as a frozen model."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from scorehost.model.frozen import Frozen
+
+
+class EvaluateHost(Frozen):
+    """How scoring hosts are made when the task does not say."""
+
+    isolated: Literal[True] = True
+    docker_image: str = "scorehost/python:3"
+    runtime: str | None = None
+    warm: int = Field(1, ge=0, le=64)
+
+
+class EngineChoice(Frozen):
+    """Which engine; None: DOCKER_HOST, else the current docker context, else the default socket."""
+
+    host: str | None = None
+
+
+class Profiles(Frozen):
+    """How jobs run."""
+
+    format: Literal["scorehost.profiles/1"] = "scorehost.profiles/1"
+    environment: Literal["docker"] = "docker"
+    evaluate_host: EvaluateHost = EvaluateHost()
+    engine: EngineChoice = EngineChoice()
+    concurrency: int | Literal["auto"] = "auto"
+    agent_profiles: dict[str, Any] = Field(default_factory=dict)

@@ -1,0 +1,101 @@
+"""task.yaml as a frozen model."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from scorehost.model.frozen import Frozen
+from scorehost.model.limits import HostLimits, Limits
+
+
+class RoleRef(Frozen):
+    """A role that the task may use."""
+
+    id: str
+
+
+class Artifact(Frozen):
+    """A file or tree that a submission must contain at `path`."""
+
+    id: str
+    producer: Literal["run"] = "run"
+    path: str
+    media_type: str = "application/octet-stream"
+    kind: Literal["file", "tree"] = "file"
+    max_bytes: int = Field(67_108_864, ge=0)
+    exclude: tuple[str, ...] = ()
+
+
+class InputRow(Frozen):
+    """Where an artifact appears in a scoring host, relative to /attempt."""
+
+    artifact: str
+    target: str
+
+
+class Output(Frozen):
+    """What a score may be; `score_range` None: any finite number."""
+
+    format: Literal["json"] = "json"
+    score_range: tuple[float, float] | None = (0.0, 1.0)
+
+
+class Metric(Frozen):
+    """A metric that the job sums up beside the score."""
+
+    id: str
+    direction: Literal["maximize", "minimize"] = "maximize"
+    aggregate: Literal["mean", "median", "min", "max", "sum"] = "mean"
+
+
+class NamedEnvironment(Frozen):
+    """A named scoring environment: exactly one of `docker_image`, `dockerfile` (relative to the task)."""
+
+    docker_image: str | None = None
+    dockerfile: str | None = None
+    gold: bool = True
+    artifacts: bool = True
+    fresh: bool = False
+    tmpfs_mb: int = Field(256, ge=1, le=1_048_576)
+    tmpfs_exec: bool = False
+    shm_mb: int = Field(16, ge=1, le=1_048_576)
+    workspace: Literal["readonly", "copy"] = "readonly"
+    scratch: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    workdir: str | None = None
+    user: int | None = Field(None, ge=1, le=2_147_483_647)
+    limits: HostLimits = HostLimits()
+
+
+class Evaluation(Frozen):
+    """How the task is scored."""
+
+    runtime: Literal["python"] = "python"
+    entrypoint: str = "evaluator:evaluate"
+    network: Literal["none"] = "none"
+    tmpfs_mb: int = Field(32, ge=1, le=1_048_576)
+    inputs: tuple[InputRow, ...] | None = None
+    output: Output = Output()
+    metrics: tuple[Metric, ...] = ()
+    docker_image: str | None = None
+    environments: dict[str, NamedEnvironment] = Field(default_factory=dict)
+    evaluator_environment: str | None = None
+    shared_context: tuple[str, ...] = ()
+
+
+class TaskSpec(Frozen):
+    """The content of task.yaml, with the dataset's defaults laid under it."""
+
+    format: Literal["scorehost.task/1"] = "scorehost.task/1"
+    task_id: str
+    description: str = ""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    weight: float = Field(1.0, ge=0, allow_inf_nan=False)
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    agent_profiles: tuple[RoleRef, ...] = ()
+    limits: Limits = Limits()
+    artifacts: tuple[Artifact, ...] = ()  # `artifacts.publishable` of the file
+    evaluation: Evaluation = Evaluation()
