@@ -1,0 +1,31 @@
+"""What one attempt is asked to score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scorehost.model.ids import AttemptKey
+from scorehost.spec.dataset import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a sample's artifacts lie: below `folder` at their declared paths, or as texts by artifact id.
+
+    Both may be empty: then the submission hands in nothing, which an evaluator must still judge.
+    """
+
+    folder: Path | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One attempt to be made. `number` counts the tries of this key from 1."""
+
+    key: AttemptKey
+    task: Task
+    source: Source
+    number: int = 1

@@ -1,0 +1,38 @@
+"""What a person asks of a job, as the command line or a caller of the API gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Every option of `scorehost run`; an empty tuple means that the option was not given."""
+
+    dataset: Path = Path()
+    tasks: tuple[str, ...] = ()  # globs over task ids
+    tags: tuple[str, ...] = ()
+    limit: int | None = None
+    submissions: tuple[str, ...] = ()  # solution | empty | wrong:NAME | FOLDER | NAME=PATH
+    submissions_dir: Path | None = None
+    predictions: Path | None = None
+    repeat: int = 1
+    samples: int | None = None
+    concurrency: int | None = None
+    profiles: Path | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # --set
+    gold: Path | None = None
+    out: Path = Path("runs")
+    name: str | None = None
+    resume: str | None = None
+    rerun: str | None = None  # error | error:KIND
+    retry_errors: int = 0
+    fail_fast: bool = False
+    exit_on: Literal["fail", "error", "never"] = "fail"
+    fail_under: float | None = None
+    allow_unenforced: bool = False
+    private: bool = False
+    dry_run: bool = False

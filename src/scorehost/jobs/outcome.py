@@ -1,0 +1,52 @@
+"""What a job tells while it runs, and what it ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from scorehost.model.failure import Failure
+from scorehost.model.ids import AttemptKey
+from scorehost.model.result import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One attempt as tables show it; `reason` holds nothing private unless the job ran with `private`."""
+
+    key: AttemptKey
+    status: Status
+    score: float | None
+    seconds: float
+    reason: str
+    error: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent:
+    """Something that happened: job_started {planned, done, folder}, attempt_started, phase {phase},
+    attempt_finished {row: Row}, attempt_retried {kind}, image {text}, waiting {text}, warning {text}, job_finished.
+    """
+
+    kind: str
+    key: AttemptKey | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+Watch = Callable[[JobEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutcome:
+    """The end of a job. `summary` is what summary.json holds."""
+
+    job_id: str
+    folder: Path
+    status: Literal["complete", "incomplete", "interrupted", "invalidated"]
+    summary: Mapping[str, Any]
+    rows: tuple[Row, ...]
+    root_hash: str
+    exit_status: int
+    message: str = ""  # why it stopped early, with what to do; empty when it ran to its end
