@@ -1,0 +1,56 @@
+# Two commands matter: `make eval` scores the shipped dataset, `make test` tests scorehost. Each sets up what it needs.
+.DEFAULT_GOAL := help
+.PHONY: help setup engine images eval fmt lint type imports schema test-fast test-docker test check clean
+.NOTPARALLEL:
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+ARGS ?=
+CODE := src tests shared
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+
+setup: $(STAMP) ## the virtual environment .venv, with scorehost and its tools
+
+$(STAMP): pyproject.toml scripts/venv.sh
+	@PYTHON="$(PYTHON)" sh scripts/venv.sh
+
+engine: ## a Docker engine that answers (on Debian or Ubuntu as root it is installed and started)
+	@sh scripts/engine.sh
+
+images: engine ## the base image scorehost/python:3
+	@sh scripts/base-image.sh
+
+eval: $(STAMP) images ## score the shipped dataset's own solutions; more options by ARGS="…"
+	@$(BIN)/scorehost run --submission solution $(ARGS)
+
+fmt: $(STAMP) ## format the code
+	@$(BIN)/ruff format $(CODE)
+	@$(BIN)/ruff check --fix $(CODE)
+
+lint: $(STAMP)
+	@$(BIN)/ruff check $(CODE)
+	@$(BIN)/ruff format --check $(CODE)
+
+type: $(STAMP)
+	@$(BIN)/mypy
+
+imports: $(STAMP)
+	@$(BIN)/lint-imports
+
+test-fast: $(STAMP) ## the tests that need no engine
+	@$(BIN)/pytest -m "not docker" $(ARGS)
+
+test-docker: $(STAMP) images ## the tests on a real engine
+	@SCOREHOST_REQUIRE_DOCKER=1 $(BIN)/pytest -m docker $(ARGS)
+
+test: $(STAMP) images ## all tests; red when no engine can be had
+	@SCOREHOST_REQUIRE_DOCKER=1 $(BIN)/pytest $(ARGS)
+
+check: lint type imports test-fast ## all that needs no engine: lint, format, types, import contracts, schemas, tests
+
+clean: ## remove .venv and caches; runs/ stays
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} + ; find src -name '*.egg-info' -prune -exec rm -rf {} +
