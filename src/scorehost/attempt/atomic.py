@@ -1,0 +1,102 @@
+"""Files that appear whole, stay after a crash, and say so when the disk is full. Plain synchronous code."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from scorehost.errors import DiskFull
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+PARTIAL = ".partial"  # suffix of a file that is being written; a dead writer leaves it, nobody reads it
+
+
+def disk_full(folder: Path, needed: int) -> DiskFull:
+    """The error for a file system that could not take `needed` bytes more below `folder`."""
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        free = 0
+    missing = max(needed - free, 1)
+    return DiskFull(
+        f"The file system of {folder} is full: {needed} bytes were due, {free} are free, "
+        f"at least {missing} are missing.",
+        hint="Free some space (or raise the quota), then go on with --resume.",
+    )
+
+
+@contextmanager
+def disk_errors(folder: Path, needed: int) -> Iterator[None]:
+    """Turns "no space" and "over quota" into `DiskFull`; every other OSError passes."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise disk_full(folder, needed) from error
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes the names in `folder` durable (a rename counts only after this)."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Writes every byte of `data`, however often the system takes only a part."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """`path` holds `data` afterwards, durably, or what it held before.
+
+    Raises DiskFull with the bytes that are missing; OSError for anything else.
+    """
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PARTIAL}")
+    try:
+        with disk_errors(path.parent, len(data)):
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+            try:
+                write_all(descriptor, data)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            partial.replace(path)
+            sync_folder(path.parent)
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink()
+        raise
+
+
+def make_folder(path: Path) -> None:
+    """Makes `path` and its missing parents, each 0700; quiet when it exists."""
+    missing = []
+    step = path
+    while not step.is_dir():
+        missing.append(step)
+        if step == step.parent:
+            break
+        step = step.parent
+    for folder in reversed(missing):
+        with disk_errors(folder.parent, 4096):
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def move_folder(source: Path, target: Path) -> None:
+    """Renames a folder within one file system, durably; `target` must not exist, its parents are made."""
+    make_folder(target.parent)
+    with disk_errors(target.parent, 4096):
+        source.rename(target)
+    sync_folder(target.parent)
+    sync_folder(source.parent)
