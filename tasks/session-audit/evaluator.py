@@ -1,0 +1,39 @@
+"""Audit, then verification, each in a host of its own; the second is not started when the first fails."""
+
+from pathlib import Path
+
+from scorehost_sdk import evaluation_check
+from shared import answers
+
+
+async def evaluate(inputs):
+    books = inputs["artifacts"].get("session-output")
+    if books is None:
+        return answers.refused(answers.Malformed("artifacts/session-output.json was not handed in"))
+    scoring = inputs["scoring"]
+
+    audit = await scoring.exec("audit", ["ledger-audit", books])
+    checks = [stage_check("audit", "The books are sound in themselves", audit)]
+    if not audit.ok:
+        return {"status": "FAIL", "score": 0.0, "checks": checks}
+
+    truth = str(Path(inputs["evaluation_dir"], "claims.json"))
+    verification = await scoring.exec("verification", ["claim-verify", books, truth])
+    checks.append(stage_check("verification", "The books say what the vouchers say", verification))
+    if not verification.ok:
+        return {"status": "FAIL", "score": 0.5, "checks": checks}
+    return {"status": "PASS", "score": 1.0, "checks": checks}
+
+
+def stage_check(name, title, result):
+    told = result.timed_out or result.oom_killed or result.host_lost
+    if not told and result.exit_code not in (0, 1):
+        raise RuntimeError(f"stage {name} did not run")  # the image is at fault, not the submission
+    return evaluation_check(
+        name,
+        title=title,
+        status="PASS" if result.ok else "FAIL",
+        environment=name,
+        exec_result=result,
+        message="" if result.ok else result.stdout.strip()[:500] or "the stage was ended by a limit",
+    )
