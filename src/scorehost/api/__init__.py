@@ -1,0 +1,72 @@
+"""The Python API, which the command line uses too; the one place that chooses the concrete engine.
+
+Names load when they are first used, so that a caller who only checks files loads no engine.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scorehost.api.checking import CheckReport, TaskLine, check, import_humaneval
+    from scorehost.api.doctor import clean, doctor
+    from scorehost.api.finding import Finding
+    from scorehost.api.place import dataset_root, engine_host
+    from scorehost.api.probing import probe
+    from scorehost.api.running import run, score
+    from scorehost.api.scaffold import init
+    from scorehost.hosts.clean import CleanReport
+    from scorehost.jobs.options import RunOptions
+    from scorehost.jobs.outcome import JobEvent, JobOutcome, Row, Watch
+
+_WHERE = {
+    "CheckReport": "scorehost.api.checking",
+    "TaskLine": "scorehost.api.checking",
+    "check": "scorehost.api.checking",
+    "import_humaneval": "scorehost.api.checking",
+    "clean": "scorehost.api.doctor",
+    "doctor": "scorehost.api.doctor",
+    "Finding": "scorehost.api.finding",
+    "dataset_root": "scorehost.api.place",
+    "engine_host": "scorehost.api.place",
+    "probe": "scorehost.api.probing",
+    "run": "scorehost.api.running",
+    "score": "scorehost.api.running",
+    "init": "scorehost.api.scaffold",
+    "CleanReport": "scorehost.hosts.clean",
+    "RunOptions": "scorehost.jobs.options",
+    "JobEvent": "scorehost.jobs.outcome",
+    "JobOutcome": "scorehost.jobs.outcome",
+    "Row": "scorehost.jobs.outcome",
+    "Watch": "scorehost.jobs.outcome",
+}
+
+__all__ = [
+    "CheckReport",
+    "CleanReport",
+    "Finding",
+    "JobEvent",
+    "JobOutcome",
+    "Row",
+    "RunOptions",
+    "TaskLine",
+    "Watch",
+    "check",
+    "clean",
+    "dataset_root",
+    "doctor",
+    "engine_host",
+    "import_humaneval",
+    "init",
+    "probe",
+    "run",
+    "score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The public name, loaded from its module."""
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_WHERE[name]), name)

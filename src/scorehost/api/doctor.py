@@ -1,0 +1,123 @@
+"""The engine from where a user stands: what is there, what is missing, what dead jobs left."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorehost.api.finding import Finding
+from scorehost.engine.opening import limits_not_enforced, open_engine
+from scorehost.errors import EngineError, InputError, NotFound
+from scorehost.hosts import labels
+from scorehost.hosts.clean import CleanReport
+from scorehost.hosts.clean import clean as clean_engine
+from scorehost.hosts.lease import Lease, Standing
+from scorehost.model.limits import MIB, Limits
+from scorehost.spec.profiles import EvaluateHost
+
+if TYPE_CHECKING:
+    from scorehost.engine.door import Engine, EngineInfo
+
+GIB = 1024 * MIB
+SHARE = 0.8  # of the engine's memory that all hosts together may take
+LOW_DISK = 2 * GIB
+
+
+async def doctor(host: str | None = None) -> list[Finding]:
+    """What a person should know before a job; an engine that does not answer is a finding too."""
+    found = [_disk(Path())]
+    try:
+        async with open_engine(host) as engine:
+            info = await engine.info()
+            found += _engine(info)
+            found += limits_of(info)
+            found.append(await _base_image(engine))
+            found.append(await _leftovers(engine))
+    except (EngineError, InputError) as error:
+        found.append(Finding("problem", error.message, error.hint))
+    return found
+
+
+async def clean(
+    host: str | None = None, *, job: str | None = None, older_than: float = 0.0, force: bool = False
+) -> CleanReport:
+    """Removes what dead jobs left (`older_than` in seconds). EngineError when the engine cannot be asked."""
+    async with open_engine(host) as engine:
+        await engine.info()  # the call whose errors say what to mend
+        return await clean_engine(engine, job=job, older_than=older_than, force=force)
+
+
+def limits_of(info: EngineInfo) -> list[Finding]:
+    """One finding for every limit that this engine cannot enforce."""
+    return [
+        Finding(
+            "problem",
+            f"this engine cannot enforce a limit: {what}",
+            "Mend the engine's machine, or accept it with `scorehost run --allow-unenforced`.",
+        )
+        for what in limits_not_enforced(info)
+    ]
+
+
+def _engine(info: EngineInfo) -> list[Finding]:
+    room = int(info.memory_bytes * SHARE) // (Limits().memory_mb * MIB)
+    text = f"memory {info.memory_bytes / GIB:.1f} GiB, {info.cpus} cores"
+    memory = (
+        Finding("ok", f"{text}: room for {room} hosts of the default {Limits().memory_mb} MiB")
+        if room
+        else Finding(
+            "warning",
+            f"{text}: less than one host of the default {Limits().memory_mb} MiB",
+            "Set limits.memory_mb of your tasks lower, or give the engine more memory.",
+        )
+    )
+    return [
+        Finding("ok", f"engine {info.version} at {info.endpoint}, API {info.api_version}"),
+        Finding("ok", f"{info.operating_system}, kernel {info.kernel}, {info.architecture}"),
+        Finding(
+            "ok",
+            f"cgroup version {info.cgroup_version}, runtimes {', '.join(info.runtimes)} "
+            f"(default {info.default_runtime})",
+        ),
+        memory,
+    ]
+
+
+async def _base_image(engine: Engine) -> Finding:
+    reference = EvaluateHost().docker_image
+    try:
+        image = await engine.image(reference)
+    except NotFound:
+        return Finding(
+            "problem",
+            f"the default evaluator image {reference} is not on this engine",
+            "Run `make images` once.",
+        )
+    return Finding("ok", f"image {reference} is {image.id[:19]}, {image.architecture}")
+
+
+async def _leftovers(engine: Engine) -> Finding:
+    wanted = {labels.JOB: None}
+    dead: dict[str, int] = {}
+    alive: set[str] = set()
+    for item in [*await engine.list_containers(wanted), *await engine.list_volumes(wanted)]:
+        lease = Lease.parse(item.labels.get(labels.OWNER, ""))
+        job = item.labels.get(labels.JOB, "")
+        if lease is not None and lease.standing() is Standing.ALIVE:
+            alive.add(job)
+        else:
+            dead[job] = dead.get(job, 0) + 1
+    if dead:
+        jobs = ", ".join(f"{job} ({number})" for job, number in sorted(dead.items()))
+        return Finding("warning", f"left by jobs that do not run here: {jobs}", "Run `scorehost clean`.")
+    running = f"; running now: {', '.join(sorted(alive))}" if alive else ""
+    return Finding("ok", f"nothing left by dead jobs{running}")
+
+
+def _disk(folder: Path) -> Finding:
+    free = shutil.disk_usage(folder).free
+    text = f"{free / GIB:.1f} GiB free for jobs in {folder.resolve()}"
+    if free >= LOW_DISK:
+        return Finding("ok", text)
+    return Finding("warning", text, "Free some space, or send jobs elsewhere with --out.")

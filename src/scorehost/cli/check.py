@@ -1,0 +1,39 @@
+"""`scorehost check`: every problem of a dataset, and with --probe what the engine says to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import click
+
+from scorehost import api
+from scorehost.cli.command import Command, later, verbosity
+from scorehost.cli.findings import say_findings, status_of
+from scorehost.cli.text import count, visible
+
+
+@click.command(cls=Command, short_help="Find every problem of a dataset.")
+@click.argument("dataset", type=click.Path(path_type=Path), default=Path())
+@click.option("--profiles", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--gold", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--probe", is_flag=True, help="Ask the engine too: images, memory, limits.")
+@later("--lock", flag=True)
+@verbosity
+def check(dataset: Path, profiles: Path | None, gold: Path | None, probe: bool) -> int:
+    """Check the files of DATASET (the current folder when it is not given); all problems at once, exit 2."""
+    report = api.check(dataset, profiles=profiles, gold=gold)
+    for warning in report.warnings:
+        click.echo(visible(f"warning: {warning}"), err=True)
+    for task in report.tasks:
+        hosts = f", hosts {', '.join(task.environments)}" if task.environments else ""
+        holds = f"{count(task.artifacts, 'artifact')}, {count(task.gold_files, 'gold file')}"
+        click.echo(visible(f"  {task.task_id}: {holds}{hosts}"))
+    click.echo(
+        visible(f"{report.dataset_id} {report.version}: {count(len(report.tasks), 'task')}, no problem.")
+    )
+    if not probe:
+        return 0
+    findings = anyio.run(api.probe, dataset, profiles)
+    say_findings(findings)
+    return status_of(findings)

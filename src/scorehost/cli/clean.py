@@ -1,0 +1,34 @@
+"""`scorehost clean`: what dead jobs left on the engine goes."""
+
+from __future__ import annotations
+
+import functools
+
+import anyio
+import click
+
+from scorehost import api
+from scorehost.cli.command import Command, Duration, verbosity
+from scorehost.cli.text import count, visible
+
+_SHOWN = 50
+
+
+@click.command(cls=Command, short_help="Remove what dead jobs left on the engine.")
+@click.option("--job", metavar="ID", help="Of this job only.")
+@click.option("--older-than", type=Duration(), default=0.0, metavar="1h", help="Spare what is younger.")
+@click.option("--force", is_flag=True, help="With --job: also of another machine, or of a living process.")
+@verbosity
+def clean(job: str | None, older_than: float, force: bool) -> int:
+    """Remove containers and volumes of jobs that have ended; never those of a job that may be alive."""
+    if force and job is None:
+        raise click.UsageError("--force goes together with --job ID only.")
+    call = functools.partial(api.clean, api.engine_host(), job=job, older_than=older_than, force=force)
+    report = anyio.run(call)
+    for item in report.removed[:_SHOWN]:
+        click.echo(visible(f"removed {item.kind} {item.name}"))
+    for item, reason in report.left[:_SHOWN]:
+        click.echo(visible(f"left {item.kind} {item.name}: {reason}"))
+    left = f", {len(report.left)} left" if report.left else ""
+    click.echo(f"{count(len(report.removed), 'object')} removed{left}")
+    return 0

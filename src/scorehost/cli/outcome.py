@@ -1,0 +1,96 @@
+"""The end of a job on stdout: table, summary, folder and root hash, or one JSON document."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scorehost.cli.summary import summary_lines
+from scorehost.cli.tables import attempt_lines
+from scorehost.cli.text import score_text, visible
+from scorehost.model.json import dump
+
+if TYPE_CHECKING:
+    from scorehost.api import JobOutcome, Row
+
+FORMAT = "scorehost.outcome/1"
+_COLOURS = {"PASS": "green", "FAIL": "yellow", "ERROR": "red"}
+
+
+def show(outcome: JobOutcome, *, as_json: bool) -> None:
+    """Prints the whole outcome; a reader that closes the pipe early is no error."""
+    if as_json:
+        _print(dump(document(outcome)))
+        return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    lines = [*attempt_lines(outcome.rows, width=width), "", *summary_lines(outcome.summary), *_foot(outcome)]
+    _print("\n".join(lines) + "\n")
+
+
+def show_one(outcome: JobOutcome) -> None:
+    """Prints the outcome of a job of one attempt: verdict, score, reason, and where it lies."""
+    lines = []
+    for row in outcome.rows:
+        status = click.style(row.status, fg=_COLOURS[row.status]) if sys.stdout.isatty() else row.status
+        lines.append(f"{status}  score {score_text(row.score)}  {visible(row.reason)}".rstrip())
+        if row.error is not None and row.error.hint:
+            lines.append(visible(f"  {row.error.hint}"))
+        lines.append(visible(f"  {outcome.folder / 'attempts' / row.key.folder}"))
+    if not outcome.rows:
+        lines.append("not scored")
+    if outcome.message:
+        lines.append(visible(outcome.message, keep="\n"))
+    _print("\n".join(lines) + "\n")
+
+
+def document(outcome: JobOutcome) -> dict[str, Any]:
+    """What --json prints: everything of the table, and summary.json as it is."""
+    return {
+        "format": FORMAT,
+        "job_id": outcome.job_id,
+        "folder": str(outcome.folder),
+        "status": outcome.status,
+        "exit_status": outcome.exit_status,
+        "message": outcome.message,
+        "root_hash": outcome.root_hash,
+        "attempts": [_attempt(row) for row in outcome.rows],
+        "summary": dict(outcome.summary),
+    }
+
+
+def _attempt(row: Row) -> dict[str, Any]:
+    return {
+        "task_id": row.key.task_id,
+        "submission": row.key.submission,
+        "sample": row.key.sample,
+        "repeat": row.key.repeat,
+        "status": row.status,
+        "score": row.score,
+        "seconds": round(row.seconds, 3),
+        "reason": row.reason,
+        "error": None if row.error is None else row.error.model_dump(mode="json"),
+    }
+
+
+def _foot(outcome: JobOutcome) -> list[str]:
+    lines = [
+        "",
+        visible(f"job        {outcome.folder}  ({outcome.status})"),
+        f"root hash  {outcome.root_hash}",
+    ]
+    if outcome.message:
+        lines = ["", visible(outcome.message, keep="\n"), *lines]
+    return lines
+
+
+def _print(text: str | bytes) -> None:
+    try:
+        click.echo(text, nl=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `scorehost run | head` has what it wanted; what is still buffered must not complain at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,74 @@
+"""`scorehost run`: many attempts, progress on stderr, the table or the JSON document on stdout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from scorehost import api
+from scorehost.cli.command import Command, later, parameters, verbose_of, verbosity
+from scorehost.cli.display import display
+from scorehost.cli.outcome import show
+
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+_POSITIVE = click.IntRange(min=1)
+
+
+def _one_rerun(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    if value is not None and value.partition(":")[0] != "error":
+        raise click.BadParameter(f"{value!r} is not `error` or `error:KIND`.")
+    return value
+
+
+@click.command(cls=Command, short_help="Score submissions over the tasks of a dataset.")
+@click.argument("dataset", type=click.Path(path_type=Path), default=Path())
+@click.option("--task", "tasks", multiple=True, metavar="GLOB", help="Tasks whose id matches; repeatable.")
+@click.option("--tag", "tags", multiple=True, metavar="T", help="Tasks with this tag; repeatable.")
+@click.option("--limit", type=_POSITIVE, metavar="N", help="The first N of the selected tasks.")
+@click.option(
+    "--submission",
+    "submissions",
+    multiple=True,
+    metavar="…",
+    help="solution, empty, wrong:NAME, a folder, or NAME=PATH; repeatable.",
+)
+@click.option("--submissions", "submissions_dir", type=_FOLDER, help="Each child folder or archive is one.")
+@click.option("--predictions", type=_FILE, help="JSON lines with task_id and a text per artifact.")
+@click.option("--repeat", type=_POSITIVE, default=1, metavar="N", help="Score each sample N times.")
+@click.option("--samples", type=_POSITIVE, metavar="N", help="Ask the run phase for N samples.")
+@click.option("--concurrency", type=_POSITIVE, metavar="N", help="Attempts at a time.")
+@click.option("--profiles", type=_FILE, help="In place of the dataset's profiles.yaml.")
+@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Set parameters.KEY; repeatable.")
+@click.option("--gold", type=_FOLDER, help="Private gold, laid over the dataset's.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), help="For jobs."
+)
+@click.option("--name", metavar="NAME", help="A label for the job.")
+@click.option("--resume", metavar="JOB", help="Go on with a job; only what is unfinished runs.")
+@click.option("--rerun", metavar="error[:KIND]", callback=_one_rerun, help="With --resume: these again.")
+@click.option("--retry-errors", type=click.IntRange(min=0), default=0, metavar="N", help="For engine faults.")
+@click.option("--fail-fast", is_flag=True, help="Take no new attempt after the first that is not PASS.")
+@click.option("--exit-on", type=click.Choice(["fail", "error", "never"]), default="fail")
+@click.option("--fail-under", type=float, metavar="X", help="Exit 1 when the mean is below X.")
+@click.option("--allow-unenforced", is_flag=True, help="Run though the engine cannot enforce a limit.")
+@click.option("--private", is_flag=True, help="Show free text of private checks too.")
+@click.option("--dry-run", is_flag=True, help="Plan and check everything; start nothing.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout and nothing else.")
+@later("--keep", "--max-calls", "--max-tokens")
+@later("--locked", "--lock", "--watch", "--allow-shared-host", flag=True)
+@verbosity
+@click.pass_context
+def run(ctx: click.Context, /, *, pairs: tuple[str, ...], as_json: bool, **given: Any) -> int:
+    """Score submissions over the tasks of DATASET (the current folder when it is not given).
+
+    Exit status: 0 all PASS, 1 a FAIL, 2 bad input or nothing could run, 3 an ERROR, 130 interrupted.
+    """
+    options = api.RunOptions(parameters=parameters(pairs), **given)
+    with display(verbose=verbose_of(ctx) > 0) as watch:
+        outcome = anyio.run(api.run, options, watch)
+    show(outcome, as_json=as_json)
+    return outcome.exit_status
