@@ -14,11 +14,14 @@ from scorehost.spec.dataset import Task
 class Source:
     """Where a sample's artifacts lie: below `folder` at their declared paths, or as texts by artifact id.
 
-    Both may be empty: then the submission hands in nothing, which an evaluator must still judge.
+    Both may be empty: then the submission hands in nothing, which an evaluator must still judge. `refused` says
+    why the hand-in could not even be looked into (a hostile archive, a link where its folder should be): the
+    attempt is ERROR invalid_submission with this message.
     """
 
     folder: Path | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
