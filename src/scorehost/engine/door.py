@@ -151,7 +151,14 @@ class Engine(Protocol):
         """Pulls one image; EngineRefused with the registry's own words."""
 
     async def build(
-        self, context: Path, *, dockerfile: str, tag: str, labels: Mapping[str, str], log: Path, timeout: float
+        self,
+        context: Path,
+        *,
+        dockerfile: str,
+        tag: str,
+        labels: Mapping[str, str],
+        log: Path,
+        timeout: float,
     ) -> None:
         """Builds a tar file `context` and tags it, its output going to `log` as it comes.
 
@@ -163,8 +170,10 @@ class Engine(Protocol):
         `spec.name` holds random bits, so a Conflict on it means that the first call arrived.
         """
 
-    async def upload(self, container: str, path: str, archive: Path | bytes) -> None:
-        """Unpacks a tar archive at `path`, which lies in a volume of the container."""
+    async def upload(self, container: str, path: str, archive: Iterable[bytes]) -> None:
+        """Unpacks a tar archive, given in pieces that are never held together, at `path`, which lies in a volume
+        of the container. An exception that the iteration raises comes out as it is.
+        """
 
     def attach(self, container: str) -> AbstractAsyncContextManager[Stream]:
         """stdin, stdout and stderr of the main process; opened before `start`, so that nothing is missed."""

@@ -1,0 +1,96 @@
+"""Plain calls: one request, one JSON answer, through the docker SDK's session in a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import anyio
+import docker
+import requests
+
+from scorehost.engine.endpoint import Endpoint
+from scorehost.engine.threads import in_thread
+from scorehost.engine.translate import FOREIGN, translated
+from scorehost.errors import EngineError, EngineRefused, EngineTimeout, EngineUnreachable
+
+CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 30.0  # for what the engine answers from memory
+START_SECONDS = 120.0  # a loaded machine starts containers slowly; the caller's own limit is shorter
+REMOVE_SECONDS = 60.0
+# Pauses before the second and third try of a call that may be asked again.
+BACK_OFF = (0.1, 0.5)
+BRIEFLY_UNAVAILABLE = frozenset({500, 503})
+QUICK_THREADS = 24
+SLOW_THREADS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One plain call. `doing` finishes "asked to …" in messages; `again` allows a second try."""
+
+    doing: str
+    method: str
+    path: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    body: Any = None
+    seconds: float = ANSWER_SECONDS
+    again: bool = False
+    lane: Literal["quick", "slow"] = "quick"
+
+
+class Caller:
+    """Makes plain calls, each in a thread of its lane, so that slow starts never hold up a kill."""
+
+    def __init__(self, client: docker.APIClient, endpoint: Endpoint, prefix: str) -> None:
+        self._client = client
+        self._endpoint = endpoint
+        self._base = f"{client.base_url}{prefix}"
+        self._lanes = {
+            "quick": anyio.CapacityLimiter(QUICK_THREADS),
+            "slow": anyio.CapacityLimiter(SLOW_THREADS),
+        }
+
+    async def call(self, call: Call) -> Any:
+        """The JSON value of the answer (None when it has no body), raising only engine errors.
+
+        A call that may be asked again is, once or twice, after a lost connection or a 500 or 503.
+        """
+        for pause in BACK_OFF if call.again else ():
+            try:
+                return await self._once(call)
+            except (EngineUnreachable, EngineRefused) as error:
+                if isinstance(error, EngineRefused) and error.status not in BRIEFLY_UNAVAILABLE:
+                    raise
+            await anyio.sleep(pause)
+        return await self._once(call)
+
+    async def _once(self, call: Call) -> Any:
+        outcome = await in_thread(lambda: self._ask(call), self._lanes[call.lane])
+        if isinstance(outcome, EngineError):
+            raise outcome
+        return outcome
+
+    def _ask(self, call: Call) -> Any:
+        # An error is returned, not raised: a thread that nobody waits for any more must not raise into nothing.
+        try:
+            answer: requests.Response = self._client.request(
+                call.method,
+                self._base + call.path,
+                params=dict(call.params),
+                json=call.body,
+                timeout=(CONNECT_SECONDS, call.seconds),
+            )
+            answer.raise_for_status()
+            return answer.json() if answer.content else None
+        except FOREIGN as error:
+            return translated(error, doing=call.doing, endpoint=self._endpoint)
+
+
+async def twice_at_most(caller: Caller, call: Call) -> Any:
+    """As `Caller.call`, and once more when the first answer did not come in time."""
+    try:
+        return await caller.call(call)
+    except EngineTimeout:
+        return await caller.call(call)

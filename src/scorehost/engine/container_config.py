@@ -1,0 +1,88 @@
+"""The body of a create request: what the hosts layer asks for, and what is the same for every container."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scorehost.engine.door import ContainerSpec, Tmpfs
+from scorehost.errors import EngineRefused
+
+OPEN_FILES = 1024
+NANO = 1_000_000_000
+# The engine kills scoring hosts before anything else of its machine when memory runs out.
+OOM_SCORE = 500
+NOBODY_RESOLVES = "127.0.0.1"
+HOSTNAME = "host"
+# Memory that no limit of the container counts (locked pages, message queues) and core dumps are shut off.
+ULIMITS = (("nofile", OPEN_FILES), ("core", 0), ("memlock", 0), ("msgqueue", 0))
+
+
+def container_config(spec: ContainerSpec, *, default_runtime: str) -> dict[str, Any]:
+    """The JSON body for /containers/create. EngineRefused (status 400) for a variable that cannot be set."""
+    user = f"{spec.user}:{spec.user}"
+    labels = dict(spec.labels)
+    return {
+        "Image": spec.image,
+        "Cmd": list(spec.command),
+        "Entrypoint": [],
+        "User": user,
+        "WorkingDir": spec.workdir,
+        "Env": environment(spec),
+        "Labels": labels,
+        "Hostname": HOSTNAME,
+        "Healthcheck": {"Test": ["NONE"]},
+        "NetworkDisabled": True,
+        "Tty": False,
+        "OpenStdin": spec.stdin,
+        "StdinOnce": spec.stdin,
+        "AttachStdin": spec.stdin,
+        "AttachStdout": True,
+        "AttachStderr": True,
+        "HostConfig": {
+            "NetworkMode": "none",
+            "Dns": [NOBODY_RESOLVES],
+            "ReadonlyRootfs": True,
+            "CapDrop": ["ALL"],
+            "SecurityOpt": ["no-new-privileges"],
+            "IpcMode": "private",
+            "CgroupnsMode": "private",
+            "Init": True,
+            "Memory": spec.memory,
+            "MemorySwap": spec.memory,  # equal: no swap
+            "NanoCpus": round(spec.cpus * NANO),
+            "PidsLimit": spec.pids,
+            "Ulimits": [{"Name": name, "Soft": value, "Hard": value} for name, value in ULIMITS],
+            "ShmSize": spec.shm,
+            "OomScoreAdj": OOM_SCORE,
+            "LogConfig": {"Type": "none"},
+            "Runtime": spec.runtime or default_runtime,
+            "Tmpfs": {place.target: tmpfs_options(place) for place in spec.tmpfs},
+            # No source: an anonymous volume of the container, which goes when the container goes.
+            "Mounts": [
+                {"Type": "volume", "Target": path, "VolumeOptions": {"NoCopy": True, "Labels": labels}}
+                for path in spec.volumes
+            ],
+        },
+    }
+
+
+def environment(spec: ContainerSpec) -> list[str]:
+    """The Env rows: NAME=VALUE, and a bare NAME, by which the engine takes the image's variable away."""
+    for name in (*spec.env, *spec.cleared_env):
+        if not name or "=" in name or "\0" in name:
+            raise EngineRefused(
+                f"The environment variable {name!r} of {spec.name} has no usable name.",
+                status=400,
+                hint="A name holds no '=' and no NUL, and is not empty.",
+            )
+    values = [f"{name}={value}" for name, value in spec.env.items()]
+    return values + [name for name in spec.cleared_env if name not in spec.env]
+
+
+def tmpfs_options(place: Tmpfs) -> str:
+    """Mount options of a writable place in memory, all of its limits spelled out."""
+    execute = "exec" if place.executable else "noexec"
+    return (
+        f"rw,nosuid,nodev,{execute},size={place.size},nr_inodes={place.inodes},"
+        f"mode={place.mode:04o},uid={place.uid},gid={place.uid}"
+    )

@@ -1,0 +1,295 @@
+"""The real engine: the door's protocol, spoken to Docker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import docker
+
+from scorehost.engine import answers
+from scorehost.engine.calls import REMOVE_SECONDS, START_SECONDS, Call, Caller, twice_at_most
+from scorehost.engine.container_config import container_config
+from scorehost.engine.docker_events import event_stream
+from scorehost.engine.docker_images import build_image, pull_image
+from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Image, Listed, Stream
+from scorehost.engine.endpoint import Endpoint
+from scorehost.engine.hijack import hijack
+from scorehost.engine.linger import lingering
+from scorehost.engine.paths import quoted
+from scorehost.engine.wire import Request, exchange
+from scorehost.errors import Conflict, EngineRefused, NotFound
+
+CREATE_SECONDS = 30.0
+CANCELLED_CREATE_SECONDS = 5.0  # how long a cancelled create may go on, to take back what it made
+UPLOAD_SECONDS = 600.0  # from the archive's last byte to the engine's word that it is unpacked
+READ_BYTES = 256 * 1024
+GONE_OR_GOING = "is already in progress"
+NO_CONTAINER = "no such container"
+
+
+class DockerEngine:
+    """A Docker engine that has been probed; made by `opening.open_engine`."""
+
+    def __init__(self, client: docker.APIClient, endpoint: Endpoint, prefix: str) -> None:
+        self._endpoint = endpoint
+        self._prefix = prefix
+        self._client = client
+        self._caller = Caller(client, endpoint, prefix)
+        self._default_runtime = ""
+
+    async def info(self) -> EngineInfo:
+        """What the engine says of itself."""
+        info = await self._caller.call(Call("say what it is", "GET", "/info", again=True))
+        version = await self._caller.call(Call("say its version", "GET", "/version", again=True))
+        found = answers.engine_info(info, version, self._endpoint)
+        self._default_runtime = found.default_runtime
+        return found
+
+    async def image(self, reference: str) -> Image:
+        """The image that `reference` resolves to; NotFound when it is not present."""
+        path = f"/images/{quoted(reference, safe='/:@')}/json"
+        answer = await self._caller.call(Call(f"look the image {reference} up", "GET", path, again=True))
+        return answers.image(answer, reference)
+
+    async def pull(self, reference: str) -> None:
+        """Pulls one image; EngineRefused with the registry's own words."""
+        await pull_image(self._client, self._endpoint, self._prefix, reference)
+
+    async def build(
+        self,
+        context: Path,
+        *,
+        dockerfile: str,
+        tag: str,
+        labels: Mapping[str, str],
+        log: Path,
+        timeout: float,
+    ) -> None:
+        """Builds a tar file and tags it, its output going to `log` as it comes."""
+        await build_image(
+            self._client,
+            self._endpoint,
+            self._prefix,
+            context,
+            dockerfile=dockerfile,
+            tag=tag,
+            labels=labels,
+            log=log,
+            timeout=timeout,
+        )
+
+    async def create(self, spec: ContainerSpec) -> str:
+        """Makes a container and gives its id. A cancelled create takes back what it made, within bounds."""
+        if not spec.runtime and not self._default_runtime:
+            await self.info()
+        config = container_config(spec, default_runtime=self._default_runtime)
+        return await lingering(
+            lambda: self._create(spec, config), undo=self.remove, grace=CANCELLED_CREATE_SECONDS
+        )
+
+    async def _create(self, spec: ContainerSpec, config: dict[str, Any]) -> str:
+        call = Call(
+            f"create the container {spec.name}",
+            "POST",
+            "/containers/create",
+            params={"name": spec.name},
+            body=config,
+            seconds=CREATE_SECONDS,
+            again=True,  # the name is unique: a second arrival is a Conflict, not a second container
+            lane="slow",
+        )
+        try:
+            answer = await twice_at_most(self._caller, call)
+        except Conflict:
+            answer = await self._inspect(spec.name)
+            theirs = answer["Config"].get("Labels") or {}
+            if any(theirs.get(key) != value for key, value in spec.labels.items()):
+                raise  # somebody else's container has that name
+        return str(answer["Id"])
+
+    async def upload(self, container: str, path: str, archive: Path | bytes) -> None:
+        """Unpacks a tar archive at `path`, which lies in a volume of the container."""
+        request = Request(
+            f"unpack an archive at {path} of the container {container}",
+            "PUT",
+            f"{self._prefix}/containers/{quoted(container)}/archive?path={quoted(path)}",
+            {"Content-Type": "application/x-tar"},
+            body=_parts(archive),
+            length=archive.stat().st_size if isinstance(archive, Path) else len(archive),
+            head_seconds=UPLOAD_SECONDS,
+        )
+        async with exchange(self._endpoint, request):
+            return
+
+    def attach(self, container: str) -> AbstractAsyncContextManager[Stream]:
+        """stdin, stdout and stderr of the main process; opened before `start`, so that nothing is missed."""
+        path = f"{self._prefix}/containers/{quoted(container)}/attach?stream=1&stdin=1&stdout=1&stderr=1"
+        return hijack(self._endpoint, path, doing=f"attach to the container {container}")
+
+    async def start(self, container: str) -> None:
+        """Starts it; EngineRefused with the runtime's own words when the main program cannot be run."""
+        path = f"/containers/{quoted(container)}/start"
+        doing = f"start the container {container}"
+        try:
+            await self._caller.call(Call(doing, "POST", path, seconds=START_SECONDS, lane="slow"))
+        except NotFound as error:
+            if NO_CONTAINER in error.message.lower():
+                raise
+            raise EngineRefused(error.message, status=error.status) from error  # a program that is not found
+
+    async def inspect(self, container: str) -> ContainerState:
+        """What the engine knows of it now."""
+        return answers.state(await self._inspect(container))
+
+    async def _inspect(self, container: str) -> Any:
+        path = f"/containers/{quoted(container)}/json"
+        return await self._caller.call(Call(f"look the container {container} up", "GET", path, again=True))
+
+    async def wait(self, container: str) -> ContainerState:
+        """Waits for the main process of a started container to end, however long it takes."""
+        request = Request(
+            f"wait for the container {container}",
+            "POST",
+            f"{self._prefix}/containers/{quoted(container)}/wait?condition=not-running",
+            {},
+            head_seconds=None,
+        )
+        async with exchange(self._endpoint, request) as response:
+            await response.read(READ_BYTES)
+        return await self.inspect(container)
+
+    async def exec_create(
+        self,
+        container: str,
+        argv: Iterable[str],
+        *,
+        user: int,
+        env: Mapping[str, str],
+        workdir: str,
+        stdin: bool,
+    ) -> str:
+        """Prepares a process in a running container and gives the exec's id; Conflict when it does not run."""
+        body = {
+            "Cmd": list(argv),
+            "User": f"{user}:{user}",
+            "Env": [f"{name}={value}" for name, value in env.items()],
+            "WorkingDir": workdir,
+            "AttachStdin": stdin,
+            "AttachStdout": True,
+            "AttachStderr": True,
+            "Tty": False,
+            "Privileged": False,
+        }
+        path = f"/containers/{quoted(container)}/exec"
+        call = Call(f"prepare a process in the container {container}", "POST", path, body=body)
+        return str((await self._caller.call(call))["Id"])
+
+    @asynccontextmanager
+    async def exec_start(self, exec_id: str) -> AsyncIterator[Stream]:
+        """Starts it and gives its stream."""
+        path = f"{self._prefix}/exec/{quoted(exec_id)}/start"
+        body = {"Detach": False, "Tty": False}
+        async with hijack(
+            self._endpoint, path, doing=f"start the process {exec_id[:12]}", body=body
+        ) as stream:
+            yield stream
+
+    async def exec_exit_code(self, exec_id: str) -> int | None:
+        """Its exit code; None while it runs."""
+        path = f"/exec/{quoted(exec_id)}/json"
+        answer = await self._caller.call(Call(f"look the process {exec_id[:12]} up", "GET", path, again=True))
+        return None if answer["Running"] or answer["ExitCode"] is None else int(answer["ExitCode"])
+
+    async def kill(self, container: str) -> None:
+        """SIGKILL to the main process; quiet when it has ended or is gone."""
+        path = f"/containers/{quoted(container)}/kill"
+        try:
+            await self._caller.call(
+                Call(f"kill the container {container}", "POST", path, {"signal": "KILL"}, again=True)
+            )
+        except (NotFound, Conflict):
+            return  # the end that was asked for
+
+    async def remove(self, container: str) -> None:
+        """Ends it by force and removes it with its volumes; quiet when it is gone."""
+        call = Call(
+            f"remove the container {container}",
+            "DELETE",
+            f"/containers/{quoted(container)}",
+            params={"force": "1", "v": "1"},
+            seconds=REMOVE_SECONDS,
+            again=True,
+        )
+        try:
+            await self._caller.call(call)
+        except NotFound:
+            return
+        except Conflict as error:
+            if GONE_OR_GOING not in error.message:
+                raise
+            await self._gone(container)
+
+    async def _gone(self, container: str) -> None:
+        """Waits until a removal that somebody else began has ended."""
+        request = Request(
+            f"wait for the removal of the container {container}",
+            "POST",
+            f"{self._prefix}/containers/{quoted(container)}/wait?condition=removed",
+            {},
+            head_seconds=REMOVE_SECONDS,
+        )
+        try:
+            async with exchange(self._endpoint, request) as response:
+                await response.read(READ_BYTES)
+        except NotFound:
+            return
+
+    async def list_containers(self, labels: Mapping[str, str | None]) -> list[Listed]:
+        """Containers in any state that carry all `labels`; a value of None asks for the key alone."""
+        params = {"all": "1", "filters": _filters(labels)}
+        call = Call("list containers", "GET", "/containers/json", params=params, again=True)
+        return [answers.listed_container(row) for row in await self._caller.call(call)]
+
+    async def list_volumes(self, labels: Mapping[str, str | None]) -> list[Listed]:
+        """Volumes, the same way."""
+        call = Call("list volumes", "GET", "/volumes", params={"filters": _filters(labels)}, again=True)
+        rows = (await self._caller.call(call)).get("Volumes") or []
+        return [answers.listed_volume(row) for row in rows]
+
+    async def remove_volume(self, name: str) -> None:
+        """Removes a volume; quiet when it is gone; Conflict while a container uses it."""
+        path = f"/volumes/{quoted(name)}"
+        try:
+            await self._caller.call(Call(f"remove the volume {name}", "DELETE", path, again=True))
+        except NotFound:
+            return
+
+    @asynccontextmanager
+    async def events(self, labels: Mapping[str, str]) -> AsyncIterator[AsyncIterator[Event]]:
+        """Container events from now on, of containers with these labels."""
+        info = await self._caller.call(Call("say its time", "GET", "/info", again=True))
+        since = answers.engine_seconds(info)
+        filters = json.dumps(
+            {"type": ["container"], "label": [f"{key}={value}" for key, value in labels.items()]}
+        )
+        async with event_stream(self._endpoint, self._prefix, since=since, filters=filters) as stream:
+            yield stream
+
+
+def _filters(labels: Mapping[str, str | None]) -> str:
+    return json.dumps(
+        {"label": [key if value is None else f"{key}={value}" for key, value in labels.items()]}
+    )
+
+
+def _parts(archive: Path | bytes) -> Iterable[bytes]:
+    if isinstance(archive, bytes):
+        yield archive
+        return
+    with archive.open("rb") as file:
+        while data := file.read(READ_BYTES):
+            yield data

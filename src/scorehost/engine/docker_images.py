@@ -1,0 +1,209 @@
+"""Pull and build: long streams of progress, with the user's own registry credentials."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import aclosing
+from json import dumps
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import anyio
+import docker
+import docker.auth
+import docker.errors
+import docker.utils
+
+from scorehost.engine.docker_events import json_lines
+from scorehost.engine.endpoint import Endpoint
+from scorehost.engine.threads import in_thread
+from scorehost.engine.wire import Request, exchange
+from scorehost.errors import EngineError, EngineRefused, EngineTimeout
+
+LAST_LINES = 15
+LINE_CHARACTERS = 500
+READ_BYTES = 256 * 1024
+RATE_WORDS = ("toomanyrequests", "rate limit", "too many requests")
+LOGIN_WORDS = ("unauthorized", "authentication required", "denied", "no basic auth credentials", "401")
+NETWORK_WORDS = ("no such host", "timeout", "connection refused", "network is unreachable", "tls handshake")
+
+
+async def pull_image(client: docker.APIClient, endpoint: Endpoint, prefix: str, reference: str) -> None:
+    """Pulls `reference` with the credentials that `docker pull` would use."""
+    repository, tag = docker.utils.parse_repository_tag(reference)
+    header = await _credentials(lambda: _pull_header(client, repository))
+    doing = f"pull the image {reference}"
+    query = urlencode({"fromImage": repository, "tag": tag or "latest"})
+    request = Request(doing, "POST", f"{prefix}/images/create?{query}", header, head_seconds=None)
+    try:
+        async with exchange(endpoint, request) as response, aclosing(json_lines(response, doing)) as rows:
+            async for row in rows:
+                if "error" in row:
+                    raise EngineRefused(f"The image {reference} cannot be pulled: {row['error']}", status=0)
+    except EngineRefused as error:
+        raise EngineRefused(
+            error.message, status=error.status, hint=pull_hint(error.message, reference)
+        ) from error
+
+
+def pull_hint(words: str, reference: str) -> str:
+    """What to do about a registry's refusal, from its own words."""
+    lower = words.lower()
+    if any(word in lower for word in RATE_WORDS):
+        return "The registry limits how often one may pull: `docker login` raises the limit, or wait and try again."
+    if any(word in lower for word in LOGIN_WORDS):
+        registry = _registry(reference)
+        return f"See that the name is right; a private image needs `docker login{registry}` first."
+    if any(word in lower for word in NETWORK_WORDS):
+        return "The engine does not reach the registry. See its network and proxy, or load the image: `docker load -i FILE`."
+    return f"Try it by hand: `docker pull {reference}`."
+
+
+def _registry(reference: str) -> str:
+    first, slash, _ = reference.partition("/")
+    return f" {first}" if slash and ("." in first or ":" in first) else ""
+
+
+async def build_image(
+    client: docker.APIClient,
+    endpoint: Endpoint,
+    prefix: str,
+    context: Path,
+    *,
+    dockerfile: str,
+    tag: str,
+    labels: Mapping[str, str],
+    log: Path,
+    timeout: float,
+) -> None:
+    """Builds the tar file `context`; the log (0600) grows as the engine tells."""
+    query = urlencode(
+        {
+            "dockerfile": dockerfile,
+            "t": tag,
+            "labels": dumps(dict(labels)),
+            "rm": "1",
+            "forcerm": "1",
+            "networkmode": "default",
+        }
+    )
+    doing = f"build the image {tag}"
+    header = await _credentials(lambda: _build_header(client))
+    request = Request(
+        doing,
+        "POST",
+        f"{prefix}/build?{query}",
+        {"Content-Type": "application/x-tar", **header},
+        body=_parts(context),
+        length=context.stat().st_size,
+        head_seconds=None,
+    )
+    try:
+        with anyio.fail_after(timeout):
+            await _follow_build(endpoint, request, log, tag)
+    except TimeoutError as error:
+        raise EngineTimeout(
+            f"The build of {tag} did not end within {timeout:g} s; its output so far is in {log}.",
+            hint="Raise limits.build_seconds, or find what hangs in the recipe.",
+        ) from error
+
+
+async def _follow_build(endpoint: Endpoint, request: Request, log: Path, tag: str) -> None:
+    written = _Log(log)
+    try:
+        async with (
+            exchange(endpoint, request) as response,
+            aclosing(json_lines(response, request.doing)) as rows,
+        ):
+            async for row in rows:
+                text = _told(row)
+                written.add(text)
+                if "error" in row:
+                    raise _failed_build(tag, written)
+    except EngineRefused as error:
+        if error.status == 0:
+            raise
+        written.add(error.message + "\n")
+        raise EngineRefused(f"The image {tag} cannot be built: {error.message}", status=0) from error
+    finally:
+        written.close()
+
+
+def _told(row: Any) -> str:
+    if "stream" in row:
+        return str(row["stream"])
+    if "error" in row:
+        return f"{row['error']}\n"
+    if "status" in row and "progressDetail" not in row:
+        return f"{row['status']}\n"
+    return ""
+
+
+def _failed_build(tag: str, log: _Log) -> EngineRefused:
+    lines = "\n".join(f"    {line}" for line in log.last_lines())
+    return EngineRefused(f"The build of {tag} failed. Its last lines:\n{lines}", status=0)
+
+
+class _Log:
+    """The build's log file, and the end of it for the message."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.fdopen(
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb"
+        )
+        self._end = ""
+
+    def add(self, text: str) -> None:
+        self._file.write(text.encode("utf-8", "backslashreplace"))
+        self._file.flush()  # somebody may be watching it
+        self._end = (self._end + text)[-LAST_LINES * LINE_CHARACTERS :]
+
+    def last_lines(self) -> list[str]:
+        return [line.rstrip()[:LINE_CHARACTERS] for line in self._end.splitlines() if line.strip()][
+            -LAST_LINES:
+        ]
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _parts(context: Path) -> Iterable[bytes]:
+    with context.open("rb") as file:
+        while data := file.read(READ_BYTES):
+            yield data
+
+
+async def _credentials(read: Any) -> dict[str, str]:
+    """Headers from the user's docker configuration; a credential store is a program, so it gets a thread."""
+    outcome = await in_thread(read, anyio.CapacityLimiter(1))
+    if isinstance(outcome, EngineError):
+        raise outcome
+    return dict(outcome)
+
+
+def _pull_header(client: docker.APIClient, repository: str) -> dict[str, str] | EngineError:
+    try:
+        registry, _ = docker.auth.resolve_repository_name(repository)
+        header = docker.auth.get_config_header(client, registry)
+    except docker.errors.DockerException as error:
+        return _bad_store(error)
+    return {"X-Registry-Auth": header.decode() if isinstance(header, bytes) else header} if header else {}
+
+
+def _build_header(client: docker.APIClient) -> dict[str, str] | EngineError:
+    try:
+        known = docker.auth.load_config(credstore_env=client.credstore_env).get_all_credentials()
+    except docker.errors.DockerException as error:
+        return _bad_store(error)
+    header = docker.auth.encode_header(known) if known else None
+    return {"X-Registry-Config": header.decode() if isinstance(header, bytes) else header} if header else {}
+
+
+def _bad_store(error: Exception) -> EngineError:
+    return EngineRefused(
+        f"The credentials of the docker configuration cannot be read ({type(error).__name__}).",
+        status=0,
+        hint="See `credsStore` and `credHelpers` in ~/.docker/config.json; `docker login` writes them anew.",
+    )

@@ -1,0 +1,50 @@
+"""Work that a cancel may not simply drop: it goes on for a moment, so that what it made can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import anyio
+
+T = TypeVar("T")
+UNDO_SECONDS = 10.0
+
+
+async def lingering(
+    work: Callable[[], Awaitable[T]], *, undo: Callable[[T], Awaitable[None]], grace: float
+) -> T:
+    """The result of `work`. When cancelled, waits up to `grace` seconds for it and undoes what it gave.
+
+    What `undo` takes more than UNDO_SECONDS for, or what `work` makes after `grace`, is left: it must be
+    recognisable by itself (by its labels).
+    """
+    protected = anyio.CancelScope(shield=True)
+    results: list[T] = []
+    errors: list[Exception] = []
+
+    async def watch() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            protected.deadline = min(protected.deadline, anyio.current_time() + grace)
+
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(watch)
+            with protected:
+                try:
+                    results.append(await work())
+                except Exception as error:  # noqa: BLE001 - raised again below, outside the group
+                    errors.append(error)
+            group.cancel_scope.cancel()
+        # A cancel that came while the work went on is delivered here at the latest.
+        await anyio.lowlevel.checkpoint_if_cancelled()
+    except anyio.get_cancelled_exc_class():
+        with anyio.move_on_after(UNDO_SECONDS, shield=True):
+            for result in results:
+                await undo(result)
+        raise
+    for error in errors:
+        raise error
+    return results[0]

@@ -1,0 +1,119 @@
+"""Finds an engine, makes sure that it is one that can be used, and opens it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import docker
+import docker.tls
+
+from scorehost.engine.calls import ANSWER_SECONDS, QUICK_THREADS, SLOW_THREADS
+from scorehost.engine.docker_engine import DockerEngine
+from scorehost.engine.door import Engine, EngineInfo
+from scorehost.engine.endpoint import Endpoint, resolve
+from scorehost.engine.threads import in_thread
+from scorehost.engine.translate import FOREIGN, translated
+from scorehost.engine.wire import Request, exchange
+from scorehost.errors import EngineRefused, EngineUnreachable
+
+API = (1, 41)  # what is spoken, wherever the engine still takes it: the same behaviour on every engine
+PROBE_SECONDS = 15.0
+PROBE_BYTES = 1024 * 1024
+# The engine's words for a limit that its kernel cannot enforce, and the key of task.yaml that rests on it.
+LIMIT_WORDS = (
+    (re.compile(r"memory limit", re.IGNORECASE), "memory_mb"),
+    (re.compile(r"swap limit|swap account", re.IGNORECASE), "memory_mb (swap is not limited)"),
+    (re.compile(r"cpu cfs (quota|period)", re.IGNORECASE), "cpus"),
+    (re.compile(r"pids limit", re.IGNORECASE), "pids"),
+)
+LACKING = re.compile(r"\bno\b|not supported|without|disabled", re.IGNORECASE)
+
+
+@asynccontextmanager
+async def open_engine(host: str | None = None) -> AsyncIterator[Engine]:
+    """The engine that `host`, the environment, the docker context or the default socket names.
+
+    Raises UsageError for an address that cannot be used, EngineUnreachable when no usable engine answers.
+    """
+    endpoint = resolve(host)
+    prefix = await probe(endpoint)
+    limiter = anyio.CapacityLimiter(1)
+    client = await in_thread(lambda: _client(endpoint, prefix.removeprefix("/v")), limiter)
+    try:
+        yield DockerEngine(client, endpoint, prefix)
+    finally:
+        client.close()
+
+
+async def probe(endpoint: Endpoint) -> str:
+    """The path prefix (`/v1.41`) of the API to speak with the engine there; EngineUnreachable when none fits."""
+    request = Request("say its version", "GET", "/version", {}, head_seconds=PROBE_SECONDS)
+    try:
+        async with exchange(endpoint, request) as response:
+            body = await response.read(PROBE_BYTES)
+    except EngineRefused as error:
+        raise _no_docker(endpoint, f"it answers HTTP {error.status}") from error
+    try:
+        answer = json.loads(body)
+        newest, oldest = _version(answer["ApiVersion"]), _version(answer.get("MinAPIVersion", "1.12"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise _no_docker(endpoint, "its answer is not Docker's") from None
+    if newest < API:
+        raise EngineUnreachable(
+            f"The Docker engine at {endpoint} is too old: it speaks API {newest[0]}.{newest[1]}, "
+            f"{API[0]}.{API[1]} is needed (Docker Engine 20.10).",
+            hint="Upgrade it: https://docs.docker.com/engine/install/ has the command for your system.",
+        )
+    major, minor = max(API, oldest)
+    return f"/v{major}.{minor}"
+
+
+def _version(text: str) -> tuple[int, int]:
+    major, _, minor = text.partition(".")
+    return int(major), int(minor)
+
+
+def _no_docker(endpoint: Endpoint, why: str) -> EngineUnreachable:
+    return EngineUnreachable(
+        f"Something answers at {endpoint}, but it is no Docker engine: {why}.",
+        hint="Correct the address: `docker context ls` shows the engines that are known; see DOCKER_HOST.",
+    )
+
+
+def _client(endpoint: Endpoint, version: str) -> docker.APIClient:
+    options: dict[str, Any] = {}
+    base_url = endpoint.url
+    if endpoint.tls is not None:
+        files = endpoint.tls
+        pair = (str(files.cert), str(files.key)) if files.cert and files.key else None
+        ca = str(files.ca) if files.ca else None
+        options["tls"] = docker.tls.TLSConfig(client_cert=pair, ca_cert=ca, verify=files.verify)
+        base_url = base_url.replace("tcp://", "https://", 1)
+    try:
+        client = docker.APIClient(
+            base_url,
+            version=version,
+            timeout=int(ANSWER_SECONDS),
+            max_pool_size=QUICK_THREADS + SLOW_THREADS,
+            **options,
+        )
+    except FOREIGN as error:
+        raise translated(error, doing="be opened", endpoint=endpoint) from error
+    client.trust_env = False  # no proxy and no .netrc of this machine between us and the engine
+    return client
+
+
+def limits_not_enforced(info: EngineInfo) -> list[str]:
+    """Limits of task.yaml that this engine cannot enforce, each with the engine's own words; [] when all hold."""
+    found = []
+    for warning in info.warnings:
+        said = warning.removeprefix("WARNING: ")
+        found += [
+            f"{key}: {said}" for words, key in LIMIT_WORDS if words.search(said) and LACKING.search(said)
+        ]
+    return found

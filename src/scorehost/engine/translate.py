@@ -1,0 +1,133 @@
+"""Every foreign exception becomes one of ours here, and nowhere else: SDK, requests, urllib3, sockets, anyio."""
+
+from __future__ import annotations
+
+import errno
+import json
+import socket
+import ssl
+
+import anyio
+import docker.errors
+import requests
+import urllib3.exceptions
+
+from scorehost.engine.endpoint import Endpoint
+from scorehost.errors import Conflict, EngineError, EngineRefused, EngineTimeout, EngineUnreachable, NotFound
+
+WORDS = 2_000  # characters of the engine's own words that a message keeps
+MISSING = 404
+TAKEN = 409
+
+# What may come out of a plain call or a stream. Anything else is a defect and keeps its own traceback.
+FOREIGN = (
+    docker.errors.DockerException,
+    requests.exceptions.RequestException,
+    urllib3.exceptions.HTTPError,
+    OSError,  # with TimeoutError, ConnectionError, ssl.SSLError, socket.gaierror
+    anyio.BrokenResourceError,
+    anyio.ClosedResourceError,
+    anyio.EndOfStream,
+    anyio.IncompleteRead,
+)
+
+START_DOCKER = "Start it: `sudo systemctl start docker` (or start Docker Desktop), then try `docker version`."
+
+
+def translated(error: BaseException, *, doing: str, endpoint: Endpoint) -> EngineError:
+    """Our exception for a foreign one that came while `doing` ("start the container x")."""
+    if isinstance(error, EngineError):
+        return error
+    if isinstance(error, docker.errors.APIError):
+        return refused(
+            error.response.status_code if error.response is not None else 0, error.explanation, doing
+        )
+    if isinstance(error, requests.exceptions.HTTPError) and error.response is not None:
+        return refused(error.response.status_code, words_of(error.response.content), doing)
+    causes = _causes(error)
+    if any(isinstance(cause, _TIMEOUTS) for cause in causes):
+        return EngineTimeout(
+            f"The Docker engine at {endpoint} did not answer in time when asked to {doing}.",
+            hint="See whether the machine is overloaded; `docker ps` should answer at once.",
+        )
+    return unreachable(causes, doing=doing, endpoint=endpoint)
+
+
+def refused(status: int, words: str | None, doing: str) -> EngineRefused:
+    """NotFound for 404, Conflict for 409, EngineRefused for the rest, with the engine's own words."""
+    said = " ".join((words or "no reason given").split())[:WORDS]
+    message = f"The Docker engine refused to {doing}: {said} (HTTP {status})"
+    kind = {MISSING: NotFound, TAKEN: Conflict}.get(status, EngineRefused)
+    return kind(message, status=status)
+
+
+def words_of(body: bytes) -> str:
+    """What an engine's error body says: its `message`, else the body as text."""
+    text = body.decode("utf-8", "replace").strip()
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    message = value.get("message") if isinstance(value, dict) else None
+    return message if isinstance(message, str) else text
+
+
+def unreachable(causes: list[BaseException], *, doing: str, endpoint: Endpoint) -> EngineUnreachable:
+    """No answer: which of the known reasons, and the command that mends it."""
+    numbers = {cause.errno for cause in causes if isinstance(cause, OSError)}
+    if endpoint.kind == "unix" and errno.ENOENT in numbers:
+        return EngineUnreachable(
+            f"There is no Docker socket at {endpoint}.",
+            hint=f"{START_DOCKER} If Docker listens elsewhere, set DOCKER_HOST; `docker context ls` shows where.",
+        )
+    if numbers & {errno.EACCES, errno.EPERM}:
+        return EngineUnreachable(
+            f"No permission to use the Docker socket at {endpoint}.",
+            hint="Join its group: `sudo usermod -aG docker $USER`, then log in again (or `newgrp docker`).",
+        )
+    if errno.ECONNREFUSED in numbers:
+        return EngineUnreachable(
+            f"Nothing listens at {endpoint}: no Docker engine runs there.", hint=START_DOCKER
+        )
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return EngineUnreachable(
+            f"The host name of {endpoint} is unknown.",
+            hint="Correct DOCKER_HOST; `unset DOCKER_HOST` takes the default socket.",
+        )
+    if any(isinstance(cause, (ssl.SSLError, requests.exceptions.SSLError)) for cause in causes):
+        return EngineUnreachable(
+            f"TLS with {endpoint} failed.",
+            hint="Set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH to the folder of ca.pem, cert.pem and key.pem; "
+            "a port without TLS needs `unset DOCKER_TLS_VERIFY`.",
+        )
+    if numbers & {errno.EHOSTUNREACH, errno.ENETUNREACH}:
+        return EngineUnreachable(
+            f"There is no way to {endpoint}.", hint="See that the machine is up and reachable: `ping` it."
+        )
+    return EngineUnreachable(
+        f"The connection to the Docker engine at {endpoint} was lost when asked to {doing}.",
+        hint="See that it still runs: `docker version`. Its own log says why it ended.",
+    )
+
+
+_TIMEOUTS = (
+    TimeoutError,
+    requests.exceptions.Timeout,
+    urllib3.exceptions.TimeoutError,
+)
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The exception with everything that it wraps: by `from`, in its arguments, as its reason, or as a group."""
+    found: list[BaseException] = []
+    queue: list[object] = [error]
+    while queue:
+        item = queue.pop(0)
+        if not isinstance(item, BaseException) or any(item is seen for seen in found):
+            continue
+        found.append(item)
+        # Not __context__: that may be an error that the caller was already handling.
+        queue += [item.__cause__, *item.args, getattr(item, "reason", None)]
+        if isinstance(item, BaseExceptionGroup):
+            queue += item.exceptions
+    return found
