@@ -56,5 +56,5 @@ def check(dataset: Path, *, profiles: Path | None = None, gold: Path | None = No
 
 
 def import_humaneval(file: Path, folder: Path) -> int:
-    """Writes the HumanEval problems of `file` (JSON lines, plain or .gz) into `folder`; gives their number."""
+    """Writes the HumanEval problems of `file` (JSON lines, plain or .gz) into `folder`; how many."""
     return humaneval.import_humaneval(file, folder)

@@ -90,7 +90,7 @@ def read_counts(path):
 _README = """\
 # count-words
 
-Hand in `artifacts/counts.json`: a JSON object that gives for each word of this text how often it stands there.
+Hand in `artifacts/counts.json`: a JSON object that gives for each word of this text how often it is there.
 
     the cat sees the dog and the dog sees the cat
 """

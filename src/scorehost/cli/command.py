@@ -74,7 +74,7 @@ def later(*names: str, flag: bool = False) -> Callable[[Callable[..., Any]], Cal
 
 
 def parameters(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """KEY=VALUE pairs of --set; VALUE is JSON where it is that, else text. BadParameter for what is neither."""
+    """KEY=VALUE pairs of --set; VALUE is JSON where it is that, else text. BadParameter for others."""
     found: dict[str, Any] = {}
     for pair in pairs:
         key, sign, text = pair.partition("=")

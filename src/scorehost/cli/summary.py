@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scorehost.cli.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def summary_lines(summary: Mapping[str, Any]) -> list[str]:

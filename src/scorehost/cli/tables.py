@@ -44,12 +44,12 @@ def attempt_lines(rows: Sequence[Row], *, width: int | None = None) -> list[str]
     if len(rows) > ALL_SHOWN:
         missed = [row for row in rows if row.status != "PASS"]
         shown = missed[:NOT_PASSED_SHOWN]
-        left_out.append(f"{count(len(rows) - len(missed), 'PASS attempt')} not listed")
+        left_out.append(count(len(rows) - len(missed), "PASS attempt"))
         if len(missed) > len(shown):
-            left_out.append(f"{len(missed) - len(shown)} more FAIL or ERROR not listed")
+            left_out.append(f"{len(missed) - len(shown)} FAIL or ERROR")
     lines = columns([_cells(row) for row in shown], _HEAD, width=width) if shown else []
     if left_out:
-        lines.append(f"… {', '.join(left_out)}; all of them are in the job's folder")
+        lines.append(f"… {', '.join(left_out)} not listed; all of them are in the job's folder")
     return lines
 
 
