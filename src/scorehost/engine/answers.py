@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scorehost.engine.door import ContainerState, EngineInfo, Image, Listed
-from scorehost.engine.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from scorehost.engine.endpoint import Endpoint
 
 # Fields of /info that are False where the kernel cannot enforce a limit, with the engine's own words for it.
 UNENFORCED = {

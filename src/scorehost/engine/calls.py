@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
-import docker
-import requests
 
-from scorehost.engine.endpoint import Endpoint
 from scorehost.engine.threads import in_thread
 from scorehost.engine.translate import FOREIGN, translated
 from scorehost.errors import EngineError, EngineRefused, EngineTimeout, EngineUnreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import docker
+    import requests
+
+    from scorehost.engine.endpoint import Endpoint
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 30.0  # for what the engine answers from memory
@@ -73,7 +77,7 @@ class Caller:
         return outcome
 
     def _ask(self, call: Call) -> Any:
-        # An error is returned, not raised: a thread that nobody waits for any more must not raise into nothing.
+        # An error is returned, not raised: nobody may be waiting for this thread any more.
         try:
             answer: requests.Response = self._client.request(
                 call.method,

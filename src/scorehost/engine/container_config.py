@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scorehost.engine.door import ContainerSpec, Tmpfs
 from scorehost.errors import EngineRefused
+
+if TYPE_CHECKING:
+    from scorehost.engine.door import ContainerSpec, Tmpfs
 
 OPEN_FILES = 1024
 NANO = 1_000_000_000

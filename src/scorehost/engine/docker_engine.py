@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
-from typing import Any
-
-import docker
+from typing import TYPE_CHECKING, Any
 
 from scorehost.engine import answers
+from scorehost.engine.bodies import body_of
 from scorehost.engine.calls import REMOVE_SECONDS, START_SECONDS, Call, Caller, twice_at_most
 from scorehost.engine.container_config import container_config
 from scorehost.engine.docker_events import event_stream
 from scorehost.engine.docker_images import build_image, pull_image
-from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Image, Listed, Stream
-from scorehost.engine.endpoint import Endpoint
 from scorehost.engine.hijack import hijack
 from scorehost.engine.linger import lingering
 from scorehost.engine.paths import quoted
 from scorehost.engine.wire import Request, exchange
 from scorehost.errors import Conflict, EngineRefused, NotFound
 
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Mapping
+    from pathlib import Path
+
+    import docker
+
+    from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Image, Listed, Stream
+    from scorehost.engine.endpoint import Endpoint
+
 CREATE_SECONDS = 30.0
 CANCELLED_CREATE_SECONDS = 5.0  # how long a cancelled create may go on, to take back what it made
 UPLOAD_SECONDS = 600.0  # from the archive's last byte to the engine's word that it is unpacked
-READ_BYTES = 256 * 1024
 GONE_OR_GOING = "is already in progress"
+ANSWER_BYTES = 64 * 1024
 NO_CONTAINER = "no such container"
 
 
@@ -67,7 +71,7 @@ class DockerEngine:
         tag: str,
         labels: Mapping[str, str],
         log: Path,
-        timeout: float,
+        timeout: float,  # noqa: ASYNC109 - a limit of the build, told with its log; not only a deadline
     ) -> None:
         """Builds a tar file and tags it, its output going to `log` as it comes."""
         await build_image(
@@ -111,15 +115,16 @@ class DockerEngine:
                 raise  # somebody else's container has that name
         return str(answer["Id"])
 
-    async def upload(self, container: str, path: str, archive: Path | bytes) -> None:
+    async def upload(self, container: str, path: str, archive: Path | bytes | Iterable[bytes]) -> None:
         """Unpacks a tar archive at `path`, which lies in a volume of the container."""
+        body, length = body_of(archive)
         request = Request(
             f"unpack an archive at {path} of the container {container}",
             "PUT",
             f"{self._prefix}/containers/{quoted(container)}/archive?path={quoted(path)}",
             {"Content-Type": "application/x-tar"},
-            body=_parts(archive),
-            length=archive.stat().st_size if isinstance(archive, Path) else len(archive),
+            body=body,
+            length=length,
             head_seconds=UPLOAD_SECONDS,
         )
         async with exchange(self._endpoint, request):
@@ -159,7 +164,7 @@ class DockerEngine:
             head_seconds=None,
         )
         async with exchange(self._endpoint, request) as response:
-            await response.read(READ_BYTES)
+            await response.read(ANSWER_BYTES)
         return await self.inspect(container)
 
     async def exec_create(
@@ -172,7 +177,7 @@ class DockerEngine:
         workdir: str,
         stdin: bool,
     ) -> str:
-        """Prepares a process in a running container and gives the exec's id; Conflict when it does not run."""
+        """Prepares a process in a running container, gives the exec's id; Conflict when it does not run."""
         body = {
             "Cmd": list(argv),
             "User": f"{user}:{user}",
@@ -207,10 +212,9 @@ class DockerEngine:
     async def kill(self, container: str) -> None:
         """SIGKILL to the main process; quiet when it has ended or is gone."""
         path = f"/containers/{quoted(container)}/kill"
+        call = Call(f"kill the container {container}", "POST", path, {"signal": "KILL"}, again=True)
         try:
-            await self._caller.call(
-                Call(f"kill the container {container}", "POST", path, {"signal": "KILL"}, again=True)
-            )
+            await self._caller.call(call)
         except (NotFound, Conflict):
             return  # the end that was asked for
 
@@ -244,7 +248,7 @@ class DockerEngine:
         )
         try:
             async with exchange(self._endpoint, request) as response:
-                await response.read(READ_BYTES)
+                await response.read(ANSWER_BYTES)
         except NotFound:
             return
 
@@ -284,12 +288,3 @@ def _filters(labels: Mapping[str, str | None]) -> str:
     return json.dumps(
         {"label": [key if value is None else f"{key}={value}" for key, value in labels.items()]}
     )
-
-
-def _parts(archive: Path | bytes) -> Iterable[bytes]:
-    if isinstance(archive, bytes):
-        yield archive
-        return
-    with archive.open("rb") as file:
-        while data := file.read(READ_BYTES):
-            yield data

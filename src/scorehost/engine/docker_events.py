@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scorehost.engine.door import Event
-from scorehost.engine.endpoint import Endpoint
 from scorehost.engine.paths import quoted
 from scorehost.engine.wire import Request, Response, exchange
 from scorehost.errors import EngineRefused
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator
+
+    from scorehost.engine.endpoint import Endpoint
 
 LINE_BYTES = 4 * 1024 * 1024
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from json import dumps
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import anyio
@@ -16,15 +14,20 @@ import docker.auth
 import docker.errors
 import docker.utils
 
+from scorehost.engine.bodies import body_of
 from scorehost.engine.docker_events import json_lines
-from scorehost.engine.endpoint import Endpoint
 from scorehost.engine.threads import in_thread
 from scorehost.engine.wire import Request, exchange
 from scorehost.errors import EngineError, EngineRefused, EngineTimeout
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from scorehost.engine.endpoint import Endpoint
+
 LAST_LINES = 15
 LINE_CHARACTERS = 500
-READ_BYTES = 256 * 1024
 RATE_WORDS = ("toomanyrequests", "rate limit", "too many requests")
 LOGIN_WORDS = ("unauthorized", "authentication required", "denied", "no basic auth credentials", "401")
 NETWORK_WORDS = ("no such host", "timeout", "connection refused", "network is unreachable", "tls handshake")
@@ -41,23 +44,28 @@ async def pull_image(client: docker.APIClient, endpoint: Endpoint, prefix: str, 
         async with exchange(endpoint, request) as response, aclosing(json_lines(response, doing)) as rows:
             async for row in rows:
                 if "error" in row:
-                    raise EngineRefused(f"The image {reference} cannot be pulled: {row['error']}", status=0)
+                    raise _not_pulled(reference, str(row["error"]), 0)
     except EngineRefused as error:
-        raise EngineRefused(
-            error.message, status=error.status, hint=pull_hint(error.message, reference)
-        ) from error
+        if error.hint:
+            raise
+        raise _not_pulled(reference, error.message, error.status) from error
+
+
+def _not_pulled(reference: str, words: str, status: int) -> EngineRefused:
+    message = f"The image {reference} cannot be pulled: {words}"
+    return EngineRefused(message, status=status, hint=pull_hint(words, reference))
 
 
 def pull_hint(words: str, reference: str) -> str:
     """What to do about a registry's refusal, from its own words."""
     lower = words.lower()
     if any(word in lower for word in RATE_WORDS):
-        return "The registry limits how often one may pull: `docker login` raises the limit, or wait and try again."
+        return "The registry limits how often one may pull: `docker login` raises that, or try again later."
     if any(word in lower for word in LOGIN_WORDS):
         registry = _registry(reference)
         return f"See that the name is right; a private image needs `docker login{registry}` first."
     if any(word in lower for word in NETWORK_WORDS):
-        return "The engine does not reach the registry. See its network and proxy, or load the image: `docker load -i FILE`."
+        return "The engine does not reach the registry: see its network and proxy, or `docker load -i FILE`."
     return f"Try it by hand: `docker pull {reference}`."
 
 
@@ -76,7 +84,7 @@ async def build_image(
     tag: str,
     labels: Mapping[str, str],
     log: Path,
-    timeout: float,
+    timeout: float,  # noqa: ASYNC109 - the same limit as the door's
 ) -> None:
     """Builds the tar file `context`; the log (0600) grows as the engine tells."""
     query = urlencode(
@@ -91,13 +99,14 @@ async def build_image(
     )
     doing = f"build the image {tag}"
     header = await _credentials(lambda: _build_header(client))
+    body, length = body_of(context)
     request = Request(
         doing,
         "POST",
         f"{prefix}/build?{query}",
         {"Content-Type": "application/x-tar", **header},
-        body=_parts(context),
-        length=context.stat().st_size,
+        body=body,
+        length=length,
         head_seconds=None,
     )
     try:
@@ -169,12 +178,6 @@ class _Log:
         self._file.close()
 
 
-def _parts(context: Path) -> Iterable[bytes]:
-    with context.open("rb") as file:
-        while data := file.read(READ_BYTES):
-            yield data
-
-
 async def _credentials(read: Any) -> dict[str, str]:
     """Headers from the user's docker configuration; a credential store is a program, so it gets a thread."""
     outcome = await in_thread(read, anyio.CapacityLimiter(1))
@@ -194,7 +197,7 @@ def _pull_header(client: docker.APIClient, repository: str) -> dict[str, str] | 
 
 def _build_header(client: docker.APIClient) -> dict[str, str] | EngineError:
     try:
-        known = docker.auth.load_config(credstore_env=client.credstore_env).get_all_credentials()
+        known = docker.auth.load_config(credstore_env=client.credstore_env).get_all_credentials()  # type: ignore[no-untyped-call]
     except docker.errors.DockerException as error:
         return _bad_store(error)
     header = docker.auth.encode_header(known) if known else None

@@ -1,17 +1,19 @@
 """The door to Docker: the values that pass it and the protocol that every engine keeps.
 
-Every method raises only `EngineUnreachable`, `EngineTimeout`, `EngineRefused` (with `NotFound` and `Conflict`),
-and is safe to cancel: after a cancel the object that it was about to make carries its labels, so that
-`list_containers` finds it. Times are seconds, sizes bytes.
+Every method raises only `EngineUnreachable`, `EngineTimeout`, `EngineRefused` (with `NotFound`, `Conflict`), and is
+safe to cancel: what it was about to make is taken back, or carries its labels so that `list_containers` finds it.
+Times are seconds, sizes bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Mapping
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,10 @@ class Tmpfs:
 
 @dataclass(frozen=True, slots=True)
 class ContainerSpec:
-    """A container as the hosts layer wants it. What is not here is fixed by the engine layer (see `docker.py`):
-    network none, read-only root, no capabilities, no new privileges, init, no log, private namespaces.
+    """A container as the hosts layer wants it.
+
+    What is not here is fixed by the engine layer (see `container_config.py`): network none, read-only root, no
+    capabilities, no new privileges, init, no log, private namespaces.
 
     `volumes` are paths that get an empty anonymous volume each, labelled, never filled from the image, and
     removed with the container.
@@ -158,7 +162,7 @@ class Engine(Protocol):
         tag: str,
         labels: Mapping[str, str],
         log: Path,
-        timeout: float,
+        timeout: float,  # noqa: ASYNC109 - a limit of the build, told with its log; not only a deadline
     ) -> None:
         """Builds a tar file `context` and tags it, its output going to `log` as it comes.
 
@@ -170,9 +174,11 @@ class Engine(Protocol):
         `spec.name` holds random bits, so a Conflict on it means that the first call arrived.
         """
 
-    async def upload(self, container: str, path: str, archive: Iterable[bytes]) -> None:
-        """Unpacks a tar archive, given in pieces that are never held together, at `path`, which lies in a volume
-        of the container. An exception that the iteration raises comes out as it is.
+    async def upload(self, container: str, path: str, archive: Path | bytes | Iterable[bytes]) -> None:
+        """Unpacks a tar archive at `path`, which lies in a volume of the container.
+
+        It is a file, all of its bytes, or pieces of them that are never held together; a piece should take
+        milliseconds to make. An exception that the iteration raises comes out as it is.
         """
 
     def attach(self, container: str) -> AbstractAsyncContextManager[Stream]:
@@ -185,7 +191,7 @@ class Engine(Protocol):
         """What the engine knows of it now."""
 
     async def wait(self, container: str) -> ContainerState:
-        """Waits for the main process to end, however long it takes."""
+        """Waits for the main process of a started container to end, however long it takes; NotFound when removed."""
 
     async def exec_create(
         self,
@@ -197,7 +203,7 @@ class Engine(Protocol):
         workdir: str,
         stdin: bool,
     ) -> str:
-        """Prepares a process in a running container and gives the exec's id; Conflict when it does not run."""
+        """Prepares a process in a running container, gives the exec's id; Conflict when it does not run."""
 
     def exec_start(self, exec_id: str) -> AbstractAsyncContextManager[Stream]:
         """Starts it and gives its stream."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from scorehost.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 DEFAULT_SOCKET = "unix:///var/run/docker.sock"
 PLAIN_PORT = 2375
@@ -102,7 +104,7 @@ def _of_context(name: str, source: str, config: Path, environ: Mapping[str, str]
     if not isinstance(host, str) or not host:
         raise UsageError(
             f"The docker context {name!r}, named by {source}, does not exist below {config / 'contexts'}.",
-            hint="`docker context ls` lists them; `docker context use default` goes back to the default socket.",
+            hint="`docker context ls` lists them; `docker context use default` takes the default socket.",
         )
     material = config / "contexts" / "tls" / folder / "docker"
     tls = _tls_in(material, verify=docker.get("SkipTLSVerify") is not True) if material.is_dir() else None
@@ -175,5 +177,5 @@ def _malformed(text: str, source: str, why: str) -> UsageError:
     shown = "" if "@" in text else f" ({text.strip()[:200]!r})"  # what stands before an @ may be a password
     return UsageError(
         f"{source}{shown} is no address of an engine: {why}.",
-        hint="Write unix:///var/run/docker.sock or tcp://HOST:PORT; `unset DOCKER_HOST` takes the default socket.",
+        hint="Write unix:///var/run/docker.sock or tcp://HOST:PORT; `unset DOCKER_HOST` takes the default.",
     )

@@ -12,7 +12,7 @@ _STREAMS: dict[int, Literal["stdout", "stderr"]] = {0: "stdout", 1: "stdout", 2:
 SYSTEM_ERROR = 3  # the engine reports its own trouble on a stream of this number
 
 
-class BadFrame(ValueError):
+class FramingError(ValueError):
     """The bytes are not the engine's framing."""
 
 
@@ -30,7 +30,7 @@ class Demultiplexer:
         return not self._header and not self._left
 
     def feed(self, data: bytes) -> list[Chunk]:
-        """The chunks that `data` completes or continues, in order; BadFrame for foreign bytes."""
+        """The chunks that `data` completes or continues, in order; FramingError for foreign bytes."""
         chunks: list[Chunk] = []
         view = memoryview(data)
         while view:
@@ -55,5 +55,5 @@ class Demultiplexer:
             said = (
                 "the engine reports a failed stream" if number == SYSTEM_ERROR else "bytes that are no frame"
             )
-            raise BadFrame(said)
+            raise FramingError(said)
         self._stream = _STREAMS[number]

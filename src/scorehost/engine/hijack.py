@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from scorehost.engine.door import Chunk
-from scorehost.engine.endpoint import Endpoint
-from scorehost.engine.frames import BadFrame, Demultiplexer
+from scorehost.engine.frames import Demultiplexer, FramingError
 from scorehost.engine.wire import Request, Response, exchange
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from scorehost.engine.door import Chunk
+    from scorehost.engine.endpoint import Endpoint
 
 
 class HijackedStream:
@@ -48,7 +51,7 @@ class HijackedStream:
                 raise self._response.broken("cut the output off")
             try:
                 self._ready.extend(self._frames.feed(data))
-            except BadFrame as error:
+            except FramingError as error:
                 raise self._response.broken(f"sent {error}") from error
         return self._ready.popleft()
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 T = TypeVar("T")
 UNDO_SECONDS = 10.0
@@ -45,6 +47,6 @@ async def lingering(
             for result in results:
                 await undo(result)
         raise
-    for error in errors:
-        raise error
+    if errors:
+        raise errors[0]
     return results[0]

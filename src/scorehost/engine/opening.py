@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import docker
@@ -14,12 +13,16 @@ import docker.tls
 
 from scorehost.engine.calls import ANSWER_SECONDS, QUICK_THREADS, SLOW_THREADS
 from scorehost.engine.docker_engine import DockerEngine
-from scorehost.engine.door import Engine, EngineInfo
 from scorehost.engine.endpoint import Endpoint, resolve
 from scorehost.engine.threads import in_thread
 from scorehost.engine.translate import FOREIGN, translated
 from scorehost.engine.wire import Request, exchange
 from scorehost.errors import EngineRefused, EngineUnreachable
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scorehost.engine.door import Engine, EngineInfo
 
 API = (1, 41)  # what is spoken, wherever the engine still takes it: the same behaviour on every engine
 PROBE_SECONDS = 15.0
@@ -51,7 +54,7 @@ async def open_engine(host: str | None = None) -> AsyncIterator[Engine]:
 
 
 async def probe(endpoint: Endpoint) -> str:
-    """The path prefix (`/v1.41`) of the API to speak with the engine there; EngineUnreachable when none fits."""
+    """The path prefix (`/v1.41`) of the API to speak there; EngineUnreachable when none fits."""
     request = Request("say its version", "GET", "/version", {}, head_seconds=PROBE_SECONDS)
     try:
         async with exchange(endpoint, request) as response:
@@ -109,7 +112,7 @@ def _client(endpoint: Endpoint, version: str) -> docker.APIClient:
 
 
 def limits_not_enforced(info: EngineInfo) -> list[str]:
-    """Limits of task.yaml that this engine cannot enforce, each with the engine's own words; [] when all hold."""
+    """Limits of task.yaml that this engine cannot enforce, with its own words; [] when all hold."""
     found = []
     for warning in info.warnings:
         said = warning.removeprefix("WARNING: ")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable
-from typing import Any, TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 from anyio.abc import ByteStream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 READ_BYTES = 64 * 1024
 T = TypeVar("T")
@@ -83,10 +86,8 @@ class HalfClosingTls(ByteStream):
                 self._unread += data
         except (ssl.SSLWantReadError, ssl.SSLZeroReturnError, ssl.SSLEOFError):
             pass  # nothing more is there
-        try:
+        with suppress(ssl.SSLWantReadError):  # the peer's own close_notify comes when it has no more to say
             self._tls.unwrap()
-        except ssl.SSLWantReadError:
-            pass  # the peer's own close_notify comes when it has nothing more to say
         await self._flush()
 
     async def aclose(self) -> None:

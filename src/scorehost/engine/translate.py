@@ -1,4 +1,4 @@
-"""Every foreign exception becomes one of ours here, and nowhere else: SDK, requests, urllib3, sockets, anyio."""
+"""Every foreign exception (SDK, requests, urllib3, sockets, anyio) becomes one of ours here, nowhere else."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import errno
 import json
 import socket
 import ssl
+from typing import TYPE_CHECKING
 
 import anyio
 import docker.errors
 import requests
 import urllib3.exceptions
 
-from scorehost.engine.endpoint import Endpoint
 from scorehost.errors import Conflict, EngineError, EngineRefused, EngineTimeout, EngineUnreachable, NotFound
+
+if TYPE_CHECKING:
+    from scorehost.engine.endpoint import Endpoint
 
 WORDS = 2_000  # characters of the engine's own words that a message keeps
 MISSING = 404
@@ -75,39 +78,46 @@ def words_of(body: bytes) -> str:
 def unreachable(causes: list[BaseException], *, doing: str, endpoint: Endpoint) -> EngineUnreachable:
     """No answer: which of the known reasons, and the command that mends it."""
     numbers = {cause.errno for cause in causes if isinstance(cause, OSError)}
-    if endpoint.kind == "unix" and errno.ENOENT in numbers:
-        return EngineUnreachable(
+    reasons = (
+        (
+            endpoint.kind == "unix" and errno.ENOENT in numbers,
             f"There is no Docker socket at {endpoint}.",
-            hint=f"{START_DOCKER} If Docker listens elsewhere, set DOCKER_HOST; `docker context ls` shows where.",
-        )
-    if numbers & {errno.EACCES, errno.EPERM}:
-        return EngineUnreachable(
+            f"{START_DOCKER} If Docker listens elsewhere, set DOCKER_HOST: `docker context ls` shows it.",
+        ),
+        (
+            numbers & {errno.EACCES, errno.EPERM},
             f"No permission to use the Docker socket at {endpoint}.",
-            hint="Join its group: `sudo usermod -aG docker $USER`, then log in again (or `newgrp docker`).",
-        )
-    if errno.ECONNREFUSED in numbers:
-        return EngineUnreachable(
-            f"Nothing listens at {endpoint}: no Docker engine runs there.", hint=START_DOCKER
-        )
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return EngineUnreachable(
+            "Join its group: `sudo usermod -aG docker $USER`, then log in again (or `newgrp docker`).",
+        ),
+        (
+            errno.ECONNREFUSED in numbers,
+            f"Nothing listens at {endpoint}: no Docker engine runs there.",
+            START_DOCKER,
+        ),
+        (
+            any(isinstance(cause, socket.gaierror) for cause in causes),
             f"The host name of {endpoint} is unknown.",
-            hint="Correct DOCKER_HOST; `unset DOCKER_HOST` takes the default socket.",
-        )
-    if any(isinstance(cause, (ssl.SSLError, requests.exceptions.SSLError)) for cause in causes):
-        return EngineUnreachable(
+            "Correct DOCKER_HOST; `unset DOCKER_HOST` takes the default socket.",
+        ),
+        (
+            any(isinstance(cause, (ssl.SSLError, requests.exceptions.SSLError)) for cause in causes),
             f"TLS with {endpoint} failed.",
-            hint="Set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH to the folder of ca.pem, cert.pem and key.pem; "
+            "Set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH to the folder of ca.pem, cert.pem, key.pem; "
             "a port without TLS needs `unset DOCKER_TLS_VERIFY`.",
-        )
-    if numbers & {errno.EHOSTUNREACH, errno.ENETUNREACH}:
-        return EngineUnreachable(
-            f"There is no way to {endpoint}.", hint="See that the machine is up and reachable: `ping` it."
-        )
-    return EngineUnreachable(
-        f"The connection to the Docker engine at {endpoint} was lost when asked to {doing}.",
-        hint="See that it still runs: `docker version`. Its own log says why it ended.",
+        ),
+        (
+            numbers & {errno.EHOSTUNREACH, errno.ENETUNREACH},
+            f"There is no way to {endpoint}.",
+            "See that the machine is up and reachable: `ping` it.",
+        ),
+        (
+            True,
+            f"The connection to the Docker engine at {endpoint} was lost when asked to {doing}.",
+            "See that it still runs: `docker version`. Its own log says why it ended.",
+        ),
     )
+    message, hint = next((message, hint) for applies, message, hint in reasons if applies)
+    return EngineUnreachable(message, hint=hint)
 
 
 _TIMEOUTS = (
@@ -118,7 +128,7 @@ _TIMEOUTS = (
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """The exception with everything that it wraps: by `from`, in its arguments, as its reason, or as a group."""
+    """The exception with what it wraps: by `from`, in its arguments, as its reason, or as a group."""
     found: list[BaseException] = []
     queue: list[object] = [error]
     while queue:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
-from anyio.abc import ByteStream
 
-from scorehost.engine.endpoint import Endpoint, TlsFiles
 from scorehost.engine.tls import HalfClosingTls
 from scorehost.engine.translate import FOREIGN, refused, translated, words_of
 from scorehost.errors import EngineRefused, EngineUnreachable
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+
+    from anyio.abc import ByteStream
+
+    from scorehost.engine.endpoint import Endpoint, TlsFiles
 
 CONNECT_SECONDS = 10.0
 HEAD_SECONDS = 60.0  # from the request's last byte to the response's head
@@ -27,14 +31,17 @@ FIRST_ERROR = 400
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked. `doing` finishes "asked to …" in messages; `body` is `length` bytes in parts."""
+    """What is asked. `doing` finishes "asked to …" in messages.
+
+    `body` is `length` bytes in parts; None: until its end.
+    """
 
     doing: str
     method: str
     path: str
     headers: Mapping[str, str]
     body: Iterable[bytes] = ()
-    length: int = 0
+    length: int | None = 0
     head_seconds: float | None = HEAD_SECONDS
 
 
@@ -233,16 +240,30 @@ async def exchange(endpoint: Endpoint, request: Request) -> AsyncIterator[Respon
 async def _send(stream: ByteStream, request: Request) -> Exception | None:
     """Sends head and body; gives the error when the engine stopped reading, for its answer says why."""
     fields: dict[str, Any] = {"Host": "docker", "User-Agent": "scorehost", **request.headers}
-    fields["Content-Length"] = request.length
+    if request.length is None:
+        fields["Transfer-Encoding"] = "chunked"
+    else:
+        fields["Content-Length"] = request.length
     fields.setdefault("Connection", "close")
     lines = [
         f"{request.method} {request.path} HTTP/1.1",
         *(f"{name}: {value}" for name, value in fields.items()),
     ]
-    try:
-        await stream.send("\r\n".join([*lines, "", ""]).encode("latin-1"))
-        for part in request.body:
+    for part in _framed(request, "\r\n".join([*lines, "", ""]).encode("latin-1")):
+        # Only sending is guarded: what making the next part raises is the caller's own.
+        try:
             await stream.send(part)
-    except (anyio.BrokenResourceError, OSError) as error:
-        return error
+        except (anyio.BrokenResourceError, OSError) as error:
+            return error
     return None
+
+
+def _framed(request: Request, head: bytes) -> Iterator[bytes]:
+    yield head
+    if request.length is not None:
+        yield from request.body
+        return
+    for part in request.body:
+        if part:  # an empty chunk would be the end
+            yield b"%x\r\n%b\r\n" % (len(part), part)
+    yield b"0\r\n\r\n"
