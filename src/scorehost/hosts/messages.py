@@ -1,0 +1,248 @@
+"""What the runner may say on the channel: one frozen model per kind of frame."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, TypeAdapter
+
+from scorehost.model.frozen import Frozen
+
+MAX_FRAME = 16 * 1024 * 1024
+MAX_EXECS = (
+    2_000  # execs, opened processes and resets of an attempt together: each costs the engine something
+)
+MAX_OPEN = 16
+MAX_ARGV_ENV = 64 * 1024
+MAX_STDIN = 64 * 1024 * 1024
+MAX_LOG_LINES = 10_000
+MAX_PART = 4 * 1024 * 1024
+
+
+def _from_base64(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return base64.b64decode(value.encode("ascii"), validate=True)
+    except (binascii.Error, UnicodeEncodeError):
+        raise ValueError("not base64") from None
+
+
+def _without_nul(value: str) -> str:
+    if "\0" in value:
+        raise ValueError("holds NUL")
+    return value
+
+
+def _words(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+Data = Annotated[bytes, BeforeValidator(_from_base64)]
+Part = Annotated[Data, Field(max_length=MAX_PART)]
+Word = Annotated[str, BeforeValidator(lambda value: _without_nul(value) if isinstance(value, str) else value)]
+Id = Annotated[int, Field(ge=1, le=2**53)]
+ProcessId = Annotated[int, Field(ge=0, le=2**53)]
+Seconds = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+HostName = Annotated[str, Field(max_length=256)]
+Argv = Annotated[tuple[Word, ...], BeforeValidator(_words), Field(min_length=1)]
+Path = Annotated[Word, Field(min_length=1, max_length=4096)]
+Trees = dict[str, str]
+
+
+class Limits(Frozen):
+    """What the runner may put into one result."""
+
+    metrics_bytes: int = 1024 * 1024
+    metrics_depth: int = 16
+    checks_bytes: int = 8 * 1024 * 1024
+    checks_rows: int = 10_000
+    frame_bytes: int = MAX_FRAME
+
+
+class Start(Frozen):
+    """The controller's first frame, without its key. `trees` are folders to digest before the evaluation."""
+
+    entrypoint: str
+    inputs: dict[str, Any]
+    environments: tuple[str, ...]
+    single: bool
+    trees: tuple[str, ...]
+    limits: Limits = Limits()
+
+
+class Hello(Frozen):
+    """The runner runs; digests of the trees as it sees them."""
+
+    kind: Literal["hello"]
+    python: str = Field(max_length=64)
+    trees: Trees
+    dumpable: bool = False
+
+
+class Exec(Frozen):
+    """Run a program in a host and wait for its end; `stdin` is whole, however many parts it came in."""
+
+    kind: Literal["exec"]
+    id: Id
+    name: HostName | None
+    argv: Argv
+    env: dict[Word, Word] | None = None
+    workdir: Path | None = None
+    timeout: Seconds | None = None
+    stdin: Annotated[Data, Field(max_length=MAX_STDIN)] | None = None
+
+
+class Open(Frozen):
+    """Start a program in a host and talk to it."""
+
+    kind: Literal["open"]
+    id: Id
+    name: HostName | None
+    argv: Argv
+    env: dict[Word, Word] | None = None
+    workdir: Path | None = None
+
+
+class Send(Frozen):
+    """Bytes for an open process."""
+
+    kind: Literal["send"]
+    id: Id
+    process: ProcessId
+    data: Part
+
+
+class Receive(Frozen):
+    """What an open process printed."""
+
+    kind: Literal["receive"]
+    id: Id
+    process: ProcessId
+    timeout: Seconds | None = None
+
+
+class CloseStdin(Frozen):
+    """The open process sees the end of its input."""
+
+    kind: Literal["close_stdin"]
+    id: Id
+    process: ProcessId
+
+
+class Wait(Frozen):
+    """Wait for the end of an open process."""
+
+    kind: Literal["wait"]
+    id: Id
+    process: ProcessId
+    timeout: Seconds | None = None
+
+
+class Close(Frozen):
+    """End an open process."""
+
+    kind: Literal["close"]
+    id: Id
+    process: ProcessId
+
+
+class Reset(Frozen):
+    """Replace a host by a clean one."""
+
+    kind: Literal["reset"]
+    id: Id
+    name: HostName | None
+
+
+class WriteFile(Frozen):
+    """A part of a file for a host; the last has `more` false."""
+
+    kind: Literal["write_file"]
+    id: Id
+    name: HostName | None
+    path: Path
+    data: Part
+    more: bool
+
+
+class ReadFile(Frozen):
+    """A part of a file of a host."""
+
+    kind: Literal["read_file"]
+    id: Id
+    name: HostName | None
+    path: Path
+    offset: int = Field(ge=0, le=2**53)
+
+
+class Log(Frozen):
+    """A line for the journal; it gets no reply."""
+
+    kind: Literal["log"]
+    id: Id
+    text: str = Field(max_length=64 * 1024)
+
+
+class Usage(Frozen):
+    """What the runner reads from its own cgroup; None where there is nothing to read."""
+
+    peak_memory_bytes: Annotated[int, Field(ge=0)] | None = None
+    cpu_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+
+class ResultFrame(Frozen):
+    """What `evaluate` returned, not yet judged."""
+
+    kind: Literal["result"]
+    value: dict[str, Any]
+    usage: Usage
+    trees: Trees
+
+
+class FailedError(Frozen):
+    """Why there is no result, in the runner's own words."""
+
+    kind: Literal[
+        "evaluator_exception",
+        "invalid_result",
+        "result_too_large",
+        "scratch_full",
+        "evaluator_oom",
+        "submission_fault",
+        "unknown_environment",
+        "evaluator_exit",
+        "image_unusable",
+    ]
+    type: str = Field(max_length=200)
+    place: str = Field(max_length=1000)
+    message: str = Field(max_length=2000)
+
+
+class FailedFrame(Frozen):
+    """The evaluation ended without a result."""
+
+    kind: Literal["failed"]
+    error: FailedError
+    usage: Usage
+    trees: Trees
+
+
+class StdinPart(Frozen):
+    """The first parts of a long stdin, ahead of the exec of the same id."""
+
+    kind: Literal["stdin"]
+    id: Id
+    data: Part
+
+
+Request = (
+    Exec | Open | Send | Receive | CloseStdin | Wait | Close | Reset | WriteFile | ReadFile | Log
+)  # each with an `id`
+RunnerFrame = Hello | Request | ResultFrame | FailedFrame
+
+FRAMES: TypeAdapter[RunnerFrame | StdinPart] = TypeAdapter(
+    Annotated[RunnerFrame | StdinPart, Field(discriminator="kind")]
+)
