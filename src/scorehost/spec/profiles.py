@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -13,7 +13,7 @@ class EvaluateHost(Frozen):
     """How scoring hosts are made when the task does not say."""
 
     isolated: Literal[True] = True
-    docker_image: str = "scorehost/python:3"
+    docker_image: str = Field("scorehost/python:3", min_length=1)
     runtime: str | None = None
     warm: int = Field(1, ge=0, le=64)
 
@@ -31,5 +31,5 @@ class Profiles(Frozen):
     environment: Literal["docker"] = "docker"
     evaluate_host: EvaluateHost = EvaluateHost()
     engine: EngineChoice = EngineChoice()
-    concurrency: int | Literal["auto"] = "auto"
+    concurrency: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = "auto"
     agent_profiles: dict[str, Any] = Field(default_factory=dict)

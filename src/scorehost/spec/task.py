@@ -85,8 +85,8 @@ class Evaluation(Frozen):
     shared_context: tuple[str, ...] = ()
 
 
-class TaskSpec(Frozen):
-    """The content of task.yaml, with the dataset's defaults laid under it."""
+class TaskBody(Frozen):
+    """What task.yaml says, without its artifacts."""
 
     format: Literal["scorehost.task/1"] = "scorehost.task/1"
     task_id: str
@@ -97,5 +97,29 @@ class TaskSpec(Frozen):
     parameters: dict[str, Any] = Field(default_factory=dict)
     agent_profiles: tuple[RoleRef, ...] = ()
     limits: Limits = Limits()
-    artifacts: tuple[Artifact, ...] = ()  # `artifacts.publishable` of the file
     evaluation: Evaluation = Evaluation()
+
+
+class Artifacts(Frozen):
+    """`artifacts` of task.yaml."""
+
+    publishable: tuple[Artifact, ...] = ()
+
+
+class TaskFile(TaskBody):
+    """task.yaml as it stands in the file."""
+
+    artifacts: Artifacts = Artifacts()
+
+
+class TaskSpec(TaskBody):
+    """The content of task.yaml, with the dataset's defaults laid under it."""
+
+    artifacts: tuple[Artifact, ...] = ()  # `artifacts.publishable` of the file
+
+    @property
+    def input_rows(self) -> tuple[InputRow, ...]:
+        """`evaluation.inputs`; when the task has none, every artifact at its own path."""
+        if self.evaluation.inputs is not None:
+            return self.evaluation.inputs
+        return tuple(InputRow(artifact=each.id, target=each.path) for each in self.artifacts)

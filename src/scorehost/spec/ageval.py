@@ -1,0 +1,51 @@
+"""The ageval layout: its format names, what of it means nothing here, and the one warning that says so."""
+
+from __future__ import annotations
+
+from scorehost.spec.problems import Problems
+from scorehost.spec.yaml_tree import Map, Scalar, find, without
+
+DATASET_FILE = "ageval.yaml"
+FORMATS = {"dataset": "ageval.dataset/1", "task": "ageval.task/1", "profiles": "ageval.profiles/1"}
+
+
+def task_tree(tree: Map, ignored: set[str]) -> Map:
+    """A task without the roles that it lists: they play in the run phase, and a submission needs none."""
+    if tree.get("agent_profiles") is None:
+        return tree
+    ignored.add("agent_profiles")
+    return without(tree, ("agent_profiles",))
+
+
+def profiles_tree(tree: Map, problems: Problems, ignored: set[str], *, named: bool) -> Map:
+    """Profiles as this program binds them: the agent's own environment is left out.
+
+    `named`: a task has named environments, which need `isolated: true` and `environment: docker`.
+    """
+    environment = tree.get("environment")
+    if isinstance(environment, Scalar) and environment.value != "docker":
+        if named:
+            text = "named environments need Docker"
+            problems.add(environment.place, "environment", text, "Write `environment: docker`")
+        else:
+            ignored.add("environment")
+        tree = without(tree, ("environment",))
+    isolated = find(tree, ("evaluate_host", "isolated"))
+    if named and not (isolated.whole and isinstance(isolated.node, Scalar) and isolated.node.value is True):
+        text = "named environments need scoring containers of their own"
+        problems.add(
+            isolated.place, "evaluate_host.isolated", text, "Write `evaluate_host: {isolated: true}`"
+        )
+    return tree
+
+
+def warning(ignored: set[str], *, isolated: bool) -> tuple[str, ...]:
+    """The one warning of a dataset; `isolated`: its profiles ask for scoring containers themselves."""
+    parts = []
+    if ignored:
+        parts.append(f"these keys of the ageval layout have no meaning here: {', '.join(sorted(ignored))}")
+    if not isolated:
+        parts.append(
+            "there is no evaluate_host, and scoring is isolated all the same: in containers of its own"
+        )
+    return ("; ".join(parts),) if parts else ()

@@ -1,0 +1,94 @@
+"""Trees of a dataset on disk: which files they hold, and which links and other things are refused."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from scorehost.spec.problems import Place, Problems
+
+SOLUTIONS = ("solution", "solution-wrong")
+# What running Python by hand leaves behind: it is no part of a dataset, and would change its digests.
+_LEFTOVERS = {"__pycache__"}
+
+
+def collect(folder: Path, *, within: Path, shown: str, problems: Problems) -> dict[str, Path]:
+    """Regular files below `folder`, by path relative to it with `/`, in order; {} when there is no folder.
+
+    A link to a regular file below `within` stands for that file, unless it is a solution. Every other link, and
+    whatever is neither file nor folder, is a problem; `shown` is how messages call `folder`.
+    """
+    if not os.path.lexists(folder):
+        return {}
+    if folder.is_symlink() or not folder.is_dir():
+        problems.add(
+            Place(shown), "", "must be a folder, and is something else", "Make it a folder of its own"
+        )
+        return {}
+    found: dict[str, Path] = {}
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        try:
+            entries = sorted(os.scandir(folder / prefix), key=lambda entry: entry.name)
+        except OSError as error:
+            problems.add(
+                Place(_name(shown, prefix)), "", f"cannot be read: {error.strerror}", "Make it readable"
+            )
+            continue
+        for entry in entries:
+            relative = f"{prefix}/{entry.name}" if prefix else entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in _LEFTOVERS:
+                    waiting.append(relative)
+                continue
+            path = _file(Path(entry.path), within, _name(shown, relative), problems)
+            if path is not None:
+                found[relative] = path
+    return dict(sorted(found.items()))
+
+
+def _name(shown: str, relative: str) -> str:
+    printable = os.fsencode(relative).decode("utf-8", "backslashreplace")
+    return f"{shown}/{printable}" if relative else shown
+
+
+def _file(path: Path, within: Path, shown: str, problems: Problems) -> Path | None:
+    mode = path.lstat().st_mode
+    if stat.S_ISREG(mode):
+        return path
+    if not stat.S_ISLNK(mode):
+        problems.add(Place(shown), "", "is neither a file nor a folder", "Remove it")
+        return None
+    target = Path(os.path.realpath(path))
+    if not target.is_file():
+        what = "is a link to a folder" if target.is_dir() else "is a link that leads to no file"
+        problems.add(Place(shown), "", what, "Put the files themselves there")
+        return None
+    home = Path(os.path.realpath(within))
+    if not target.is_relative_to(home):
+        problems.add(Place(shown), "", "is a link that leaves the task", "Put a copy of the file there")
+        return None
+    if target.relative_to(home).parts[0] in SOLUTIONS:
+        problems.add(Place(shown), "", "is a link into a solution", "Put a copy of the file there")
+        return None
+    return target
+
+
+def relative_path_fault(text: str) -> str:
+    """Why `text` is no plain relative path with `/`; empty when it is one."""
+    if not text:
+        return "is empty"
+    if "\0" in text:
+        return "holds a NUL"
+    if text.startswith("/"):
+        return "is absolute"
+    parts = text.split("/")
+    if ".." in parts:
+        return "holds `..`"
+    if "." in parts or "" in parts:
+        return "holds an empty step or `.`"
+    if any(len(part.encode()) > 255 for part in parts) or len(text.encode()) > 1024:
+        return "is too long (255 bytes a step, 1,024 in all)"
+    return ""

@@ -1,0 +1,214 @@
+"""One task folder read into a `Task`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scorehost.model.ids import SUBMISSION_NAME, TASK_ID
+from scorehost.spec import ageval
+from scorehost.spec.artifacts import check_artifacts
+from scorehost.spec.bind import bind
+from scorehost.spec.submission import EXPECT_FILE, read_expectation
+from scorehost.spec.dataset import Expectation, Task
+from scorehost.spec.environments import EnvironmentCheck
+from scorehost.spec.files import collect
+from scorehost.spec.not_yet import TASK, refuse
+from scorehost.spec.opening import open_kind
+from scorehost.spec.problems import Place, Problems
+from scorehost.spec.recipes import check_recipe
+from scorehost.spec.task import TaskFile, TaskSpec
+from scorehost.spec.yaml_tree import Map, find, lay_under
+
+TASK_FILE = "task.yaml"
+_FORMATS = {"scorehost": "scorehost.task/1", "ageval": ageval.FORMATS["task"]}
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What a task's folder stands in: the dataset's folder, defaults, shared trees and overlays."""
+
+    root: Path
+    layout: str
+    defaults: Map | None
+    shared_code: dict[str, Path]
+    shared_gold: dict[str, Path]
+    shared_gold_shown: str
+    private_gold: Path | None
+    parameters: Mapping[str, Any]
+    problems: Problems
+    ignored: set[str] = field(default_factory=set)
+    warnings: list[str] = field(default_factory=list)
+
+
+def load_task(folder: Path, around: Surroundings, *, shown: str) -> Task | None:
+    """The task in `folder`, which messages call `shown`; None after its problems were added."""
+    problems = around.problems
+    before = len(problems)
+    layouts = (_FORMATS[around.layout],)
+    opened = open_kind(folder / TASK_FILE, layouts, shown=f"{shown}/{TASK_FILE}", problems=problems)
+    gold = _gold(folder, around, shown)
+    code = _code(folder, around, shown)
+    wrong, expected = _wrong(folder, shown, problems)
+    if opened is None:
+        return None
+    tree, _ = opened
+    spec, tree = _spec(tree, around)
+    if spec is None:
+        return None
+    _identity(spec, tree, folder, problems)
+    check_artifacts(spec, tree, problems)
+    _evaluation(spec, tree, code, problems)
+    environments = EnvironmentCheck(spec, tree, problems, task=folder, dataset=around.root, shown=shown).run()
+    around.warnings += environments.warnings
+    dockerfile = _single_recipe(folder, around, shown)
+    if len(problems) > before:
+        return None
+    return Task(
+        spec=spec,
+        folder=folder,
+        gold=gold,
+        code=code,
+        evaluate_dockerfile=dockerfile,
+        recipes=environments.recipes,
+        shared_context=environments.shared_context,
+        run_script=_existing(folder / "run.py"),
+        solution=_existing(folder / "solution"),
+        wrong=wrong,
+        expected=expected,
+    )
+
+
+def _spec(tree: Map, around: Surroundings) -> tuple[TaskSpec | None, Map]:
+    old = around.layout == "ageval"
+    if old:
+        tree = ageval.task_tree(tree, around.ignored)
+    if around.defaults is not None:
+        tree = lay_under(around.defaults, tree)
+    tree = refuse(tree, TASK, around.problems)
+    bound = bind(TaskFile, tree, around.problems, ignored=around.ignored if old else None)
+    if bound is None:
+        return None, tree
+    values = {name: getattr(bound, name) for name in bound.model_fields_set - {"artifacts"}}
+    if old and not find(tree, ("evaluation", "output", "score_range")).whole:
+        output = bound.evaluation.output.model_copy(update={"score_range": None})
+        values["evaluation"] = bound.evaluation.model_copy(update={"output": output})
+    values["parameters"] = {**bound.parameters, **around.parameters}
+    return TaskSpec(**values, artifacts=bound.artifacts.publishable), tree
+
+
+def _identity(spec: TaskSpec, tree: Map, folder: Path, problems: Problems) -> None:
+    place = find(tree, ("task_id",)).place
+    if not TASK_ID.fullmatch(spec.task_id):
+        text = (
+            "an id is small letters, digits, `.`, `_` and `-`, at most 128, and begins with a letter or digit"
+        )
+        problems.add(place, "task_id", text, "Rename the task and its folder")
+    elif spec.task_id != folder.name:
+        text = f"`{spec.task_id}` is not the name of the folder, `{folder.name}`"
+        problems.add(place, "task_id", text, "Make the two the same")
+
+
+def _evaluation(spec: TaskSpec, tree: Map, code: dict[str, Path], problems: Problems) -> None:
+    evaluation = spec.evaluation
+    module, colon, function = evaluation.entrypoint.partition(":")
+    found = find(tree, ("evaluation", "entrypoint"))
+    path = module.replace(".", "/")
+    if not colon or not function.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
+        problems.add(found.place, found.key, "must be `module:function`", "Write `evaluator:evaluate`")
+    elif f"{path}.py" not in code and f"{path}/__init__.py" not in code:
+        problems.add(
+            found.place,
+            "evaluation.entrypoint",
+            f"there is no {path}.py",
+            "Write it, or name a module of shared/",
+        )
+    reach = evaluation.output.score_range
+    if reach is not None and reach[0] >= reach[1]:
+        found = find(tree, ("evaluation", "output", "score_range"))
+        problems.add(
+            found.place, found.key, "the lower end must be below the upper end", "Write [lowest, highest]"
+        )
+    names = [metric.id for metric in evaluation.metrics]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            found = find(tree, ("evaluation", "metrics", number, "id"))
+            problems.add(
+                found.place, found.key, f"two metrics are called `{name[:60]}`", "Rename one of them"
+            )
+
+
+def _gold(folder: Path, around: Surroundings, shown: str) -> dict[str, Path]:
+    own = collect(folder / "evaluation", within=folder, shown=f"{shown}/evaluation", problems=around.problems)
+    for path in own:
+        if _is_recipe(path):
+            text = "a recipe below evaluation/, where everything is gold"
+            around.problems.add(Place(f"{shown}/evaluation/{path}"), "", text, "Move it to environment/")
+        if path in around.shared_gold:
+            text = f"the same path stands in {around.shared_gold_shown}"
+            around.problems.add(Place(f"{shown}/evaluation/{path}"), "", text, "Rename or remove one of them")
+    gold = {**around.shared_gold, **own}
+    if around.private_gold is not None:
+        private = around.private_gold / folder.name
+        gold |= collect(private, within=private, shown=str(private), problems=around.problems)
+    return dict(sorted(gold.items()))
+
+
+def _is_recipe(path: str) -> bool:
+    steps = path.split("/")
+    named = (
+        steps[0] == "evaluate"
+        and len(steps) == len(("evaluate", "name", "file"))
+        and steps[-1] == "Dockerfile"
+    )
+    return named or path in {"Dockerfile", "evaluate.Dockerfile"} or steps[0] == "environment"
+
+
+def _code(folder: Path, around: Surroundings, shown: str) -> dict[str, Path]:
+    code = dict(around.shared_code)
+    lib = collect(folder / "lib", within=folder, shown=f"{shown}/lib", problems=around.problems)
+    code |= {f"lib/{path}": file for path, file in lib.items()}
+    evaluator = folder / "evaluator.py"
+    if evaluator.is_symlink():
+        target = evaluator.resolve()
+        if not target.is_file() or not target.is_relative_to(folder.resolve()):
+            text = "is a link that leaves the task, or leads to no file"
+            around.problems.add(Place(f"{shown}/evaluator.py"), "", text, "Put the file itself there")
+            return code
+        evaluator = target
+    if evaluator.is_file():
+        code["evaluator.py"] = evaluator
+    return dict(sorted(code.items()))
+
+
+def _single_recipe(folder: Path, around: Surroundings, shown: str) -> Path | None:
+    recipe = folder / "environment" / "evaluate.Dockerfile"
+    if not recipe.is_file():
+        return None
+    where = f"{shown}/environment/evaluate.Dockerfile"
+    check_recipe(recipe, task=folder, dataset=around.root, shown=where, problems=around.problems)
+    return recipe
+
+
+def _wrong(folder: Path, shown: str, problems: Problems) -> tuple[dict[str, Path], dict[str, Expectation]]:
+    top = folder / "solution-wrong"
+    wrong: dict[str, Path] = {}
+    expected: dict[str, Expectation] = {}
+    for path in sorted(top.iterdir()) if top.is_dir() else ():
+        if not path.is_dir() or path.name.startswith("."):
+            continue
+        where = f"{shown}/solution-wrong/{path.name}"
+        if not SUBMISSION_NAME.fullmatch(path.name):
+            text = "a name is letters, digits, `.`, `_` and `-`, at most 64"
+            problems.add(Place(where), "", text, "Rename the folder")
+        wrong[path.name] = path
+        card = path / EXPECT_FILE
+        if card.exists():
+            expected[path.name] = read_expectation(card, shown=f"{where}/{EXPECT_FILE}", problems=problems)
+    return wrong, expected
+
+
+def _existing(path: Path) -> Path | None:
+    return path if path.exists() else None

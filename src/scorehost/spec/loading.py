@@ -1,0 +1,244 @@
+"""A dataset, or one task folder, read from disk: everything that is wrong told at once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from scorehost.errors import SpecError
+from scorehost.spec import ageval
+from scorehost.spec.bind import bind
+from scorehost.spec.dataset import Dataset, DatasetFile, Task
+from scorehost.spec.files import collect, relative_path_fault
+from scorehost.spec.load_profiles import PROFILES_FILE, load_profiles
+from scorehost.spec.load_task import TASK_FILE, Surroundings, load_task
+from scorehost.spec.opening import open_kind
+from scorehost.spec.problems import Place, Problems
+from scorehost.spec.yaml_tree import Map, find
+
+DATASET_FILE = "dataset.yaml"
+_FORMATS: dict[str, tuple[str, Literal["scorehost", "ageval"]]] = {
+    "scorehost.dataset/1": (DATASET_FILE, "scorehost"),
+    ageval.FORMATS["dataset"]: (ageval.DATASET_FILE, "ageval"),
+}
+
+
+def load_dataset(
+    root: Path,
+    *,
+    profiles: Path | None = None,
+    gold: Path | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    only: Collection[str] | None = None,
+) -> Dataset:
+    """The dataset in the folder `root`.
+
+    `profiles`: another file than its profiles.yaml. `gold`: a folder of private gold, `<task_id>/…`, laid over the
+    dataset's. `parameters`: laid over each task's own, by key. `only`: ids of the tasks to read; the others are not
+    looked at. Raises `SpecError` with every problem of every file that was read.
+    """
+    problems = Problems()
+    dataset = _Loading(root, problems, gold, parameters or {}).dataset(profiles, only)
+    problems.raise_any()
+    if dataset is None:
+        raise SpecError([], hint=f"{root} cannot be read as a dataset")
+    return dataset
+
+
+def load_task_dir(
+    path: Path,
+    *,
+    profiles: Path | None = None,
+    gold: Path | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """A dataset with the one task in the folder `path`: read in the dataset above it, else as a dataset of its own.
+
+    Raises `SpecError` as `load_dataset` does.
+    """
+    folder = path.resolve()
+    for parent in folder.parents:
+        if any((parent / name).is_file() for name in (DATASET_FILE, ageval.DATASET_FILE)):
+            if folder.parent == _tasks_folder(parent):
+                return load_dataset(
+                    parent, profiles=profiles, gold=gold, parameters=parameters, only={folder.name}
+                )
+            break
+    problems = Problems()
+    dataset = _Loading(path, problems, gold, parameters or {}).lone_task(profiles)
+    problems.raise_any()
+    if dataset is None:
+        raise SpecError([], hint=f"{path} cannot be read as a task")
+    return dataset
+
+
+def _tasks_folder(root: Path) -> Path:
+    loading = _Loading(root, Problems(), None, {})
+    return loading.folder / loading.head().tasks.root
+
+
+class _Loading:
+    """One reading; `shown` is how messages call the folder, as the user gave it."""
+
+    def __init__(
+        self, root: Path, problems: Problems, gold: Path | None, parameters: Mapping[str, Any]
+    ) -> None:
+        self.folder = root.resolve()
+        self.shown = root
+        self.problems = problems
+        self.parameters = parameters
+        self.layout: Literal["scorehost", "ageval"] = "scorehost"
+        self.ignored: set[str] = set()
+        self.defaults: Map | None = None
+        self.gold = gold.resolve() if gold is not None else None
+        if gold is not None and not gold.is_dir():
+            problems.add(
+                Place(str(gold)), "", "there is no such folder of gold", "Give a folder with <task_id>/…"
+            )
+            self.gold = None
+
+    def name(self, *steps: str) -> str:
+        return str(self.shown.joinpath(*steps))
+
+    def head(self) -> DatasetFile:
+        """dataset.yaml or ageval.yaml; something to go on with when it has problems."""
+        fallback = DatasetFile(dataset_id="unread", version="0")
+        present = [(name, layout) for name, layout in _FORMATS.values() if (self.folder / name).is_file()]
+        if not present:
+            hint = f"Give a folder with a {DATASET_FILE}, or write one"
+            if (self.folder / TASK_FILE).is_file():
+                hint = f"This is a task: `scorehost score {self.shown} PATH` scores one"
+            elif not self.folder.is_dir():
+                hint = "There is no such folder"
+            self.problems.add(Place(self.name()), "", f"there is no {DATASET_FILE} here", hint)
+            return fallback
+        name, self.layout = present[0]
+        wanted = tuple(kind for kind, (_, layout) in _FORMATS.items() if layout == self.layout)
+        opened = open_kind(self.folder / name, wanted, shown=self.name(name), problems=self.problems)
+        if opened is None:
+            return fallback
+        tree, _ = opened
+        old = self.layout == "ageval"
+        bound = bind(DatasetFile, tree, self.problems, ignored=self.ignored if old else None)
+        defaults = tree.get("defaults")
+        self.defaults = defaults if isinstance(defaults, Map) and not old else None
+        fault = relative_path_fault(bound.tasks.root) if bound else ""
+        if fault:
+            found = find(tree, ("tasks", "root"))
+            self.problems.add(found.place, found.key, f"the path {fault}", "Write a folder of the dataset")
+        return bound if bound and not fault else fallback
+
+    def dataset(self, profiles: Path | None, only: Collection[str] | None) -> Dataset | None:
+        before = len(self.problems)
+        head = self.head()
+        if len(self.problems) > before and not (self.folder / head.tasks.root).is_dir():
+            return None
+        folders = self._folders(head.tasks.root, only)
+        around = self._around()
+        tasks = [load_task(path, around, shown=self.name(head.tasks.root, path.name)) for path in folders]
+        return self._finish(head, [task for task in tasks if task is not None], around, profiles)
+
+    def lone_task(self, profiles: Path | None) -> Dataset | None:
+        if not (self.folder / TASK_FILE).is_file():
+            hint = "Give a folder with a task.yaml"
+            self.problems.add(Place(self.name()), "", f"there is no {TASK_FILE} here", hint)
+            return None
+        probe = open_kind(
+            self.folder / TASK_FILE,
+            ("scorehost.task/1", ageval.FORMATS["task"]),
+            shown=self.name(TASK_FILE),
+            problems=Problems(),
+        )
+        if probe is not None and probe[1] == ageval.FORMATS["task"]:
+            self.layout = "ageval"
+        around = self._around(lone=True)
+        task = load_task(self.folder, around, shown=self.name())
+        head = DatasetFile(dataset_id=self.folder.name, version="0")
+        return self._finish(head, [task] if task else [], around, profiles)
+
+    def _folders(self, tasks_root: str, only: Collection[str] | None) -> list[Path]:
+        top = self.folder / tasks_root
+        if not top.is_dir():
+            self.problems.add(
+                Place(self.name(tasks_root)),
+                "",
+                "there is no such folder of tasks",
+                "Make it, or set tasks.root",
+            )
+            return []
+        found = [path for path in sorted(top.iterdir()) if path.is_dir() and path.name[0] not in "._"]
+        if not found:
+            hint = "Write a task, <task_id>/task.yaml"
+            self.problems.add(Place(self.name(tasks_root)), "", "there is no task in it", hint)
+        self._unknown_gold({path.name for path in found})
+        if only is None:
+            return found
+        names = [path.name for path in found]
+        for name in sorted(set(only) - set(names)):
+            close = difflib.get_close_matches(name, names, n=1)
+            hint = f"Did you mean `{close[0]}`?" if close else f"The tasks lie in {self.name(tasks_root)}"
+            self.problems.add(Place(self.name(tasks_root)), "", f"there is no task `{name[:128]}`", hint)
+        return [path for path in found if path.name in only]
+
+    def _unknown_gold(self, names: set[str]) -> None:
+        for path in sorted(self.gold.iterdir()) if self.gold is not None else ():
+            if path.name not in names and not path.name.startswith("."):
+                text = "private gold for a task that the dataset does not have"
+                self.problems.add(Place(str(path)), "", text, "Name the folder as the task, or remove it")
+
+    def _around(self, *, lone: bool = False) -> Surroundings:
+        code: dict[str, Path] = {}
+        gold: dict[str, Path] = {}
+        if not lone:
+            shared = collect(
+                self.folder / "shared",
+                within=self.folder / "shared",
+                shown=self.name("shared"),
+                problems=self.problems,
+            )
+            code = {f"shared/{path}": file for path, file in shared.items()}
+            home = self.folder / "evaluation"
+            gold = collect(home, within=home, shown=self.name("evaluation"), problems=self.problems)
+        return Surroundings(
+            root=self.folder,
+            layout=self.layout,
+            defaults=self.defaults,
+            shared_code=code,
+            shared_gold=gold,
+            shared_gold_shown=self.name("evaluation"),
+            private_gold=self.gold,
+            parameters=self.parameters,
+            problems=self.problems,
+            ignored=self.ignored,
+        )
+
+    def _finish(
+        self, head: DatasetFile, tasks: list[Task], around: Surroundings, profiles: Path | None
+    ) -> Dataset | None:
+        path = profiles.resolve() if profiles is not None else self.folder / PROFILES_FILE
+        loaded = load_profiles(
+            path,
+            shown=str(profiles) if profiles is not None else self.name(PROFILES_FILE),
+            problems=self.problems,
+            asked=profiles is not None,
+            named=any(task.spec.evaluation.environments for task in tasks),
+        )
+        if len(self.problems):
+            return None
+        warnings = list(around.warnings)
+        if self.layout == "ageval":
+            warnings += ageval.warning(around.ignored | loaded.ignored, isolated=loaded.isolated)
+        return Dataset(
+            root=self.folder,
+            dataset_id=head.dataset_id,
+            version=head.version,
+            description=head.description,
+            metadata=head.metadata,
+            layout=self.layout,
+            profiles=loaded.profiles,
+            profiles_path=path,
+            tasks={task.task_id: task for task in sorted(tasks, key=lambda task: task.task_id)},
+            warnings=tuple(warnings),
+        )

@@ -1,0 +1,103 @@
+"""Recipes of images: where a Dockerfile may lie, and what it must not copy."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from scorehost.spec.files import SOLUTIONS, collect, relative_path_fault
+from scorehost.spec.problems import Place, Problems
+
+GOLD = "evaluation"
+_PRIVATE = (GOLD, *SOLUTIONS)
+_MAX_BYTES = 1_048_576
+_MOUNT_SOURCE = re.compile(r"--mount=\S*?\b(?:source|src)=([^,\s]+)")
+
+
+def resolve_in(text: str, task: Path, dataset: Path) -> tuple[Path | None, str]:
+    """Where a path of task.yaml leads, first in the task, then in the dataset; else None and why."""
+    fault = relative_path_fault(text)
+    if fault:
+        return None, f"the path {fault}"
+    if any(part in _PRIVATE for part in text.split("/")):
+        return None, f"`{text[:60]}` lies below {GOLD}/ or a solution, which no image may hold"
+    for root in (task, dataset):
+        if (root / text).exists():
+            return root / text, ""
+    return None, f"`{text[:60]}` does not exist"
+
+
+def check_recipe(recipe: Path, *, task: Path, dataset: Path, shown: str, problems: Problems) -> None:
+    """Adds what is wrong with a Dockerfile and its build context, which is its folder."""
+    context = recipe.parent
+    private = [root / name for root in (task, dataset) for name in _PRIVATE]
+    held = [
+        path for path in (*private, task / "evaluator.py") if path.exists() and path.is_relative_to(context)
+    ]
+    if held:
+        text = f"its folder is the build context and holds {held[0].relative_to(context)}"
+        problems.add(Place(shown), "", text, "Move the Dockerfile to environment/")
+        return
+    collect(context, within=context, shown=str(Path(shown).parent), problems=problems)
+    try:
+        with recipe.open("rb") as stream:
+            text = stream.read(_MAX_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        problems.add(Place(shown), "", f"cannot be read: {error.strerror}", "Make it a readable file")
+        return
+    for line, source in _sources(text):
+        for name in _PRIVATE:
+            if name in source.split("/"):
+                problems.add(Place(shown, line, 1), "", f"copies {name}/ into the image", "Remove the line")
+
+
+def _sources(text: str) -> Iterator[tuple[int, str]]:
+    """Line and path of everything that a Dockerfile takes from its build context."""
+    for line, instruction in _instructions(text):
+        word, _, rest = instruction.partition(" ")
+        if word.upper() == "RUN":
+            for source in _MOUNT_SOURCE.findall(rest):
+                yield line, source
+        if word.upper() not in {"COPY", "ADD"}:
+            continue
+        flags, paths = [], []
+        for argument in _arguments(rest):
+            (flags if argument.startswith("--") and not paths else paths).append(argument)
+        if not any(flag.startswith("--from=") for flag in flags):
+            for source in paths[:-1]:
+                yield line, source
+
+
+def _arguments(rest: str) -> list[str]:
+    before, bracket, after = rest.partition("[")
+    if bracket and all(flag.startswith("--") for flag in before.split()):
+        try:
+            listed = json.loads(bracket + after)
+        except ValueError:
+            listed = None
+        if isinstance(listed, list):
+            return [*before.split(), *(str(item) for item in listed)]
+    try:
+        return shlex.split(rest)
+    except ValueError:
+        return rest.split()
+
+
+def _instructions(text: str) -> Iterator[tuple[int, str]]:
+    """Instructions with the line that each begins in; continued lines joined, comments left out."""
+    joined, start = "", 0
+    for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        start = start or number
+        if line.endswith("\\"):
+            joined += line[:-1] + " "
+            continue
+        yield start, " ".join((joined + line).split())
+        joined, start = "", 0
+    if joined:
+        yield start, " ".join(joined.split())

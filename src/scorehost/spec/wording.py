@@ -1,0 +1,126 @@
+"""What a value that does not fit its model is told: pydantic's error types in the house's words."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from pydantic_core import ErrorDetails
+
+from scorehost.spec.yaml_tree import Map, Node, Scalar, Sequence
+
+_SHOWN = 60
+_WANTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+_NUMBERS = {"int_type", "int_from_float", "float_type"}
+_BOUNDS = {
+    "greater_than": ("gt", "greater than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+_KINDS = {
+    "text": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "a boolean",
+    "null": "empty",
+}
+# Values that are refused for a reason that the list of allowed ones does not tell.
+REASONS = {
+    "evaluation.network": (
+        "a scoring host never has a network, since what is inside could leave by it",
+        "Write `network: none`, or leave the key out",
+    ),
+    "environment": (
+        "scoring hosts are Docker containers, and named environments need them",
+        "Write `environment: docker`",
+    ),
+    "evaluate_host.isolated": (
+        "scoring has its own containers, and named environments need them",
+        "Write `isolated: true`",
+    ),
+}
+
+
+class Words(NamedTuple):
+    """What is wrong, and what to do."""
+
+    text: str
+    hint: str
+
+
+def shown(node: Node, *, quote: bool) -> str:
+    """A value as a message may show it: its kind, and (with `quote`) what stands there."""
+    if isinstance(node, Map):
+        return "a mapping"
+    if isinstance(node, Sequence):
+        return "a list"
+    kind = _KINDS.get(node.kind, "refused")
+    if not quote or node.kind == "null":
+        return kind
+    raw = node.raw.replace("\n", " ")
+    return f"{kind} (`{raw[:_SHOWN]}{'…' if len(raw) > _SHOWN else ''}`)"
+
+
+def wording(error: ErrorDetails, node: Node, *, quote: bool) -> Words:
+    """The words for one error of pydantic at `node`."""
+    kind, context = error["type"], error.get("ctx", {})
+    if kind in _WANTED:
+        return Words(
+            f"{_WANTED[kind]} is wanted, and this is {shown(node, quote=quote)}", _hint(kind, node, quote)
+        )
+    if kind in _BOUNDS:
+        name, relation = _BOUNDS[kind]
+        return Words(f"must be {relation} {context[name]}", _instead(node, quote))
+    if kind in {"literal_error", "enum"}:
+        expected = str(context.get("expected", "")).replace("'", "`")
+        return Words(f"must be {expected}, and this is {shown(node, quote=quote)}", "Write one of these")
+    if kind in {"too_long", "too_short"}:
+        length = context.get("max_length", context.get("min_length"))
+        return Words(
+            f"holds {context.get('actual_length')} values, where {length} are wanted", "Mend the list"
+        )
+    if kind in {"string_too_short", "string_too_long"}:
+        bound = context.get("min_length", context.get("max_length"))
+        return Words(
+            f"text of {'at least' if kind.endswith('short') else 'at most'} {bound} characters is wanted", ""
+        )
+    if kind == "value_error":
+        return Words(str(context.get("error", "is not valid")), "")
+    return Words(error["msg"][:1].lower() + error["msg"][1:], "")
+
+
+def _hint(kind: str, node: Node, quote: bool) -> str:
+    if not isinstance(node, Scalar):
+        return "See docs/schema for what stands here"
+    if kind == "string_type":
+        if node.kind == "null":
+            return "Write some text, or leave the key out"
+        return f'quote it: "{node.raw[:_SHOWN]}"' if quote else "quote it"
+    if kind in _NUMBERS and node.kind == "text" and _numeric(node.value):
+        return "Remove the quotes"
+    if kind == "bool_type":
+        return "Write true or false, without quotes"
+    return f"Write {_WANTED[kind]}"
+
+
+def _numeric(value: Any) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _instead(node: Node, quote: bool) -> str:
+    return f"Change {node.raw[:_SHOWN]}" if quote and isinstance(node, Scalar) else "Change the number"
