@@ -12,56 +12,56 @@ from scorehost_sdk import evaluation_check
 MAX_BYTES = 256 * 1024
 
 
-class Malformed(ValueError):
+class MalformedError(ValueError):
     """The submission is not in the form that the task asks for. The text quotes no gold."""
 
 
 def read_text(path: str | None, *, max_bytes: int = MAX_BYTES) -> str:
-    """The text of a submitted file; `path` is None when it was not handed in. Raises `Malformed`."""
+    """The text of a submitted file; `path` is None when it was not handed in. Raises `MalformedError`."""
     if path is None:
-        raise Malformed("nothing was handed in")
+        raise MalformedError("nothing was handed in")
     with Path(path).open("rb") as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
-        raise Malformed(f"the file is larger than {max_bytes} bytes")
+        raise MalformedError(f"the file is larger than {max_bytes} bytes")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise Malformed("the file is not UTF-8 text") from None
+        raise MalformedError("the file is not UTF-8 text") from None
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise Malformed(f"{name} is not a JSON number")
+    raise MalformedError(f"{name} is not a JSON number")
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
-        raise Malformed("a key stands twice in one object")
+        raise MalformedError("a key stands twice in one object")
     return dict(pairs)
 
 
 def read_object(path: str | None, *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
-    """The JSON object in a submitted file. Raises `Malformed`, also for NaN, a key that stands twice, deep nests."""
+    """The JSON object in a submitted file. Raises `MalformedError`, also for NaN and for doubled keys."""
     text = read_text(path, max_bytes=max_bytes)
     try:
         value = json.loads(text, object_pairs_hook=_pairs, parse_constant=_refuse_constant)
-    except Malformed:
+    except MalformedError:
         raise
     except (ValueError, RecursionError):
-        raise Malformed("the file is not JSON") from None
+        raise MalformedError("the file is not JSON") from None
     if not isinstance(value, dict):
-        raise Malformed("the file holds no JSON object")
+        raise MalformedError("the file holds no JSON object")
     return value
 
 
 def number(text: str, *, low: float, high: float) -> float:
-    """The number that `text` spells, between `low` and `high`. Raises `Malformed`, also for NaN and infinities."""
+    """The number that `text` spells, between `low` and `high`. Raises `MalformedError`, also for NaN."""
     try:
         value = float(text)
     except ValueError:
-        raise Malformed("a value is not a number") from None
+        raise MalformedError("a value is not a number") from None
     if not math.isfinite(value) or not low <= value <= high:
-        raise Malformed(f"a value is not between {low} and {high}")
+        raise MalformedError(f"a value is not between {low} and {high}")
     return value
 
 
@@ -70,9 +70,13 @@ def same(left: object, right: object) -> bool:
     return type(left) is type(right) and left == right
 
 
-def refused(problem: Malformed) -> dict[str, Any]:
+def refused(problem: MalformedError) -> dict[str, Any]:
     """What an evaluator returns for a malformed submission: FAIL with one public check, `form`."""
     check = evaluation_check(
-        "form", title="The submission has the asked form", status="FAIL", message=str(problem), visibility="public"
+        "form",
+        title="The submission has the asked form",
+        status="FAIL",
+        message=str(problem),
+        visibility="public",
     )
     return {"status": "FAIL", "score": 0.0, "checks": [check]}

@@ -1,4 +1,4 @@
-"""Whether a submission quotes the canary, a line that stands in the gold set of every task and nowhere else."""
+"""Whether a submission quotes the canary, a line that stands in every task's gold set and nowhere else."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ def evaluate(inputs):
     try:
         predictions = read_table(answers.read_text(inputs["artifacts"].get("predictions")))
         if [minute for minute, _ in predictions] != [minute for minute, _ in truth]:
-            raise answers.Malformed("the minutes are not those of data/asked.csv, in that order")
-    except answers.Malformed as problem:
+            raise answers.MalformedError("the minutes are not those of data/asked.csv, in that order")
+    except answers.MalformedError as problem:
         return answers.refused(problem)
 
     errors = [abs(mine - true) for (_, mine), (_, true) in zip(predictions, truth, strict=True)]
@@ -45,7 +45,7 @@ def read_table(text):
     try:
         header, *rows = csv.reader(text.splitlines(), strict=True)
     except (csv.Error, ValueError):
-        raise answers.Malformed("the file is not CSV with a header") from None
+        raise answers.MalformedError("the file is not CSV with a header") from None
     if header != HEADER or any(len(row) != len(HEADER) for row in rows):
-        raise answers.Malformed(f"the columns are not {','.join(HEADER)}")
+        raise answers.MalformedError(f"the columns are not {','.join(HEADER)}")
     return [tuple(answers.number(cell, low=-1000, high=1000) for cell in row) for row in rows]

@@ -10,7 +10,7 @@ from shared import answers, canary
 def evaluate(inputs):
     try:
         facts = answers.read_object(inputs["artifacts"].get("facts"))
-    except answers.Malformed as problem:
+    except answers.MalformedError as problem:
         return answers.refused(problem)
 
     gold = json.loads(Path(inputs["evaluation_dir"], "facts.json").read_text("utf-8"))

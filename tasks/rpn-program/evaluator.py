@@ -13,7 +13,7 @@ TOLERANCE_CELSIUS = 1e-6
 def evaluate(inputs):
     program = inputs["artifacts"].get("program")
     if program is None:
-        return answers.refused(answers.Malformed("artifacts/celsius.rpn was not handed in"))
+        return answers.refused(answers.MalformedError("artifacts/celsius.rpn was not handed in"))
     cases = json.loads(Path(inputs["evaluation_dir"], "cases.json").read_text("utf-8"))
 
     checks = []

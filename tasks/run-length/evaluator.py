@@ -3,21 +3,21 @@
 import json
 from pathlib import Path
 
-from scorehost_sdk import SubmissionFault, evaluation_check, untrusted
+from scorehost_sdk import ScoringError, SubmissionFault, evaluation_check, untrusted
 from shared import answers
 
 
 def evaluate(inputs):
     path = inputs["artifacts"].get("solution")
     if path is None:
-        return answers.refused(answers.Malformed("artifacts/solution.py was not handed in"))
+        return answers.refused(answers.MalformedError("artifacts/solution.py was not handed in"))
     cases = json.loads(Path(inputs["evaluation_dir"], "cases.json").read_text("utf-8"))
     encode = untrusted(inputs["scoring"], "sandbox", path, "encode", seconds=2, total_seconds=20)
 
     try:
         checks = [case_check(index, encode, *case) for index, case in enumerate(cases)]
     except SubmissionFault as fault:
-        check = evaluation_check("submission-fault", status="FAIL", message=str(fault), visibility="public")
+        check = evaluation_check("submission-fault", status="FAIL", message=str(fault))
         return {"status": "FAIL", "score": 0.0, "checks": [check]}
 
     right = sum(check["status"] == "PASS" for check in checks)
@@ -31,7 +31,7 @@ def evaluate(inputs):
 def case_check(index, encode, text, wanted):
     try:
         found = encode(text)
-    except SubmissionFault:
+    except (SubmissionFault, ScoringError):
         raise
     except Exception as error:  # raised by the submitted function; only built-in types come across
         found = error

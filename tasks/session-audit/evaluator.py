@@ -9,7 +9,7 @@ from shared import answers
 async def evaluate(inputs):
     books = inputs["artifacts"].get("session-output")
     if books is None:
-        return answers.refused(answers.Malformed("artifacts/session-output.json was not handed in"))
+        return answers.refused(answers.MalformedError("artifacts/session-output.json was not handed in"))
     scoring = inputs["scoring"]
 
     audit = await scoring.exec("audit", ["ledger-audit", books])

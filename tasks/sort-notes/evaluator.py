@@ -9,7 +9,7 @@ from shared import answers, canary
 def evaluate(inputs):
     folder = inputs["artifacts"].get("notes")
     if folder is None:
-        return answers.refused(answers.Malformed("the folder artifacts/notes was not handed in"))
+        return answers.refused(answers.MalformedError("the folder artifacts/notes was not handed in"))
     wanted = read_tree(Path(inputs["evaluation_dir"], "notes"))
     found = read_tree(Path(folder))
 
