@@ -1,8 +1,17 @@
-"""Puts this folder on the path: its tests share hand-made rows."""
+"""This folder on the path (its tests share hand-made rows); tests kept out of the user's own files."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+    return folder

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from scorehost.api.checking import CheckReport, TaskLine, check, import_humaneval
     from scorehost.api.doctor import clean, doctor
     from scorehost.api.finding import Finding
-    from scorehost.api.place import dataset_root, engine_host
+    from scorehost.api.place import engine_host
     from scorehost.api.probing import probe
     from scorehost.api.running import run, score
     from scorehost.api.scaffold import init
@@ -28,7 +28,6 @@ _WHERE = {
     "clean": "scorehost.api.doctor",
     "doctor": "scorehost.api.doctor",
     "Finding": "scorehost.api.finding",
-    "dataset_root": "scorehost.api.place",
     "engine_host": "scorehost.api.place",
     "probe": "scorehost.api.probing",
     "run": "scorehost.api.running",
@@ -54,7 +53,6 @@ __all__ = [
     "Watch",
     "check",
     "clean",
-    "dataset_root",
     "doctor",
     "engine_host",
     "import_humaneval",

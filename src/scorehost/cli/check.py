@@ -10,6 +10,7 @@ import click
 from scorehost import api
 from scorehost.cli.command import Command, later, verbosity
 from scorehost.cli.findings import say_findings, status_of
+from scorehost.cli.stdout import say
 from scorehost.cli.text import count, visible
 
 
@@ -28,10 +29,8 @@ def check(dataset: Path, profiles: Path | None, gold: Path | None, probe: bool) 
     for task in report.tasks:
         hosts = f", hosts {', '.join(task.environments)}" if task.environments else ""
         holds = f"{count(task.artifacts, 'artifact')}, {count(task.gold_files, 'gold file')}"
-        click.echo(visible(f"  {task.task_id}: {holds}{hosts}"))
-    click.echo(
-        visible(f"{report.dataset_id} {report.version}: {count(len(report.tasks), 'task')}, no problem.")
-    )
+        say(f"  {task.task_id}: {holds}{hosts}")
+    say(f"{report.dataset_id} {report.version}: {count(len(report.tasks), 'task')}, no problem.")
     if not probe:
         return 0
     findings = anyio.run(api.probe, dataset, profiles)

@@ -9,7 +9,8 @@ import click
 
 from scorehost import api
 from scorehost.cli.command import Command, Duration, verbosity
-from scorehost.cli.text import count, visible
+from scorehost.cli.stdout import say
+from scorehost.cli.text import count
 
 _SHOWN = 50
 
@@ -26,9 +27,9 @@ def clean(job: str | None, older_than: float, force: bool) -> int:
     call = functools.partial(api.clean, api.engine_host(), job=job, older_than=older_than, force=force)
     report = anyio.run(call)
     for item in report.removed[:_SHOWN]:
-        click.echo(visible(f"removed {item.kind} {item.name}"))
+        say(f"removed {item.kind} {item.name}")
     for item, reason in report.left[:_SHOWN]:
-        click.echo(visible(f"left {item.kind} {item.name}: {reason}"))
+        say(f"left {item.kind} {item.name}: {reason}")
     left = f", {len(report.left)} left" if report.left else ""
-    click.echo(f"{count(len(report.removed), 'object')} removed{left}")
+    say(f"{count(len(report.removed), 'object')} removed{left}")
     return 0

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
-from scorehost.cli.text import visible
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,9 +15,9 @@ _PROBLEM = 2
 def say_findings(findings: Sequence[Finding]) -> None:
     """Each finding on stdout as `level  text`, its hint indented below."""
     for finding in findings:
-        click.echo(visible(f"{finding.level:<8} {finding.text}"))
+        say(f"{finding.level:<8} {finding.text}")
         for line in finding.hint.splitlines():
-            click.echo(visible(f"{'':<8}   {line}"))
+            say(f"{'':<8}   {line}")
 
 
 def status_of(findings: Sequence[Finding]) -> int:

@@ -8,7 +8,8 @@ import click
 
 from scorehost import api
 from scorehost.cli.command import Command, verbosity
-from scorehost.cli.text import count, visible
+from scorehost.cli.stdout import say
+from scorehost.cli.text import count
 
 
 @click.group(short_help="Turn another project's tasks into a dataset.")
@@ -23,6 +24,6 @@ def importing() -> None:
 def humaneval(file: Path, folder: Path) -> int:
     """Write the problems of FILE (JSON lines, plain or .gz) as a dataset into DIR."""
     number = api.import_humaneval(file, folder)
-    click.echo(visible(f"wrote {count(number, 'task')} into {folder}"))
-    click.echo(visible(f"next: scorehost run {folder} --submission solution"))
+    say(f"wrote {count(number, 'task')} into {folder}")
+    say(f"next: scorehost run {folder} --submission solution")
     return 0

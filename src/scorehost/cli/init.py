@@ -8,7 +8,7 @@ import click
 
 from scorehost import api
 from scorehost.cli.command import Command, verbosity
-from scorehost.cli.text import visible
+from scorehost.cli.stdout import say
 
 
 @click.command(cls=Command, short_help="Write a small new dataset to start from.")
@@ -17,6 +17,6 @@ from scorehost.cli.text import visible
 def init(folder: Path) -> int:
     """Write a dataset of one task into DIR, which must be new or empty."""
     for path in api.init(folder):
-        click.echo(visible(f"wrote {path}"))
-    click.echo(visible(f"next: scorehost run {folder} --submission solution"))
+        say(f"wrote {path}")
+    say(f"next: scorehost run {folder} --submission solution")
     return 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from scorehost.cli.stdout import write
 from scorehost.cli.summary import summary_lines
 from scorehost.cli.tables import attempt_lines
 from scorehost.cli.text import score_text, visible
@@ -24,11 +24,11 @@ _COLOURS = {"PASS": "green", "FAIL": "yellow", "ERROR": "red"}
 def show(outcome: JobOutcome, *, as_json: bool) -> None:
     """Prints the whole outcome; a reader that closes the pipe early is no error."""
     if as_json:
-        _print(dump(document(outcome)))
+        write(dump(document(outcome)))
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     lines = [*attempt_lines(outcome.rows, width=width), "", *summary_lines(outcome.summary), *_foot(outcome)]
-    _print("\n".join(lines) + "\n")
+    write("\n".join(lines) + "\n")
 
 
 def show_one(outcome: JobOutcome) -> None:
@@ -44,7 +44,7 @@ def show_one(outcome: JobOutcome) -> None:
         lines.append("not scored")
     if outcome.message:
         lines.append(visible(outcome.message, keep="\n"))
-    _print("\n".join(lines) + "\n")
+    write("\n".join(lines) + "\n")
 
 
 def document(outcome: JobOutcome) -> dict[str, Any]:
@@ -85,12 +85,3 @@ def _foot(outcome: JobOutcome) -> list[str]:
     if outcome.message:
         lines = ["", visible(outcome.message, keep="\n"), *lines]
     return lines
-
-
-def _print(text: str | bytes) -> None:
-    try:
-        click.echo(text, nl=False)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # `scorehost run | head` has what it wanted; what is still buffered must not complain at the exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

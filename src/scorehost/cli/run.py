@@ -11,7 +11,6 @@ import click
 from scorehost import api
 from scorehost.cli.command import Command, later, parameters, verbose_of, verbosity
 from scorehost.cli.display import display
-from scorehost.cli.outcome import show
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -68,6 +67,9 @@ def run(ctx: click.Context, /, *, pairs: tuple[str, ...], as_json: bool, **given
     Exit status: 0 all PASS, 1 a FAIL, 2 bad input or nothing could run, 3 an ERROR, 130 interrupted.
     """
     options = api.RunOptions(parameters=parameters(pairs), **given)
+    # Imported here: it loads the models, which --help can do without.
+    from scorehost.cli.outcome import show  # noqa: PLC0415
+
     with display(verbose=verbose_of(ctx) > 0) as watch:
         outcome = anyio.run(api.run, options, watch)
     show(outcome, as_json=as_json)

@@ -11,7 +11,6 @@ import click
 from scorehost import api
 from scorehost.cli.command import Command, parameters, verbose_of, verbosity
 from scorehost.cli.display import display
-from scorehost.cli.outcome import show, show_one
 
 
 @click.command(cls=Command, short_help="Score one submission of one task; the reason at once.")
@@ -52,6 +51,9 @@ def score(
         allow_unenforced=allow_unenforced,
         private=private,
     )
+    # Imported here: it loads the models, which --help can do without.
+    from scorehost.cli.outcome import show, show_one  # noqa: PLC0415
+
     with display(verbose=verbose_of(ctx) > 0) as watch:
         outcome = anyio.run(call, watch)
     if as_json:

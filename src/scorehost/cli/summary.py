@@ -4,12 +4,68 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scorehost.cli.text import visible
+from scorehost.cli.tables import columns
+from scorehost.cli.text import count, score_text, visible
+from scorehost.model.summary import Group, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+_HEAD = ("submission", "done", "PASS", "FAIL", "ERROR", "mean", "n", "bounds")
+_SHOWN = 50  # submissions in the table; all of them are in summary.json
+_RATES = ("1", "2", "5", "10", "100")  # the k of pass@k that are worth a line
 
 
-def summary_lines(summary: Mapping[str, Any]) -> list[str]:
-    """The lines below the table."""
-    return [visible(str(summary.get("status", "")))]
+def summary_lines(content: Mapping[str, Any]) -> list[str]:
+    """The lines below the table of attempts; `content` is what summary.json holds, {} for none."""
+    if not content:
+        return []
+    summary = Summary.model_validate(content, strict=False)
+    names = [rank.submission for rank in summary.ranking] or list(summary.submissions)
+    shown = names[:_SHOWN]
+    lines = columns([_cells(name, summary.submissions[name]) for name in shown], _HEAD)
+    if len(names) > len(shown):
+        lines.append(f"… and {count(len(names) - len(shown), 'submission')} more in summary.json")
+    for name in shown:
+        prefix = f"{name}: " if len(names) > 1 else ""
+        lines += [visible(prefix + line) for line in _remarks(summary.submissions[name])]
+    return lines
+
+
+def _cells(name: str, group: Group) -> tuple[str, ...]:
+    bounds = group.bounds
+    known = bounds.lower is not None and bounds.upper is not None
+    return (
+        name,
+        f"{group.done}/{group.planned}",
+        str(group.counts.PASS),
+        str(group.counts.FAIL),
+        str(group.counts.ERROR),
+        score_text(group.mean_score),
+        str(group.n),
+        f"{score_text(bounds.lower)} to {score_text(bounds.upper)}" if known else "open",
+    )
+
+
+def _remarks(group: Group) -> Iterable[str]:
+    if group.errors:
+        kinds = ", ".join(f"{error.kind} {error.count} (blame {error.blame})" for error in group.errors)
+        how = [
+            f"{number} {what}"
+            for number, what in (
+                (group.errors_as_lowest, "counted as the lowest score"),
+                (group.errors_left_out, "left out of the mean"),
+            )
+            if number
+        ]
+        yield f"ERROR: {kinds}" + (f"; {', '.join(how)}" if how else "")
+    if "2" in group.pass_at_k:
+        rates = [(k, group.pass_at_k.get(k)) for k in _RATES]
+        yield (
+            ", ".join(f"pass@{k} {rate:.4g}" for k, rate in rates if rate is not None)
+            or "pass@k: too few samples"
+        )
+    if group.agreement is not None:
+        yield f"agreement of repeats {group.agreement:.4g}"
+    for metric in group.metrics:
+        yield f"{metric.id} ({metric.aggregate}, {metric.direction}) {score_text(metric.value)}, n {metric.n}"

@@ -1,0 +1,73 @@
+"""The figures below the table: a mean is never shown without its n and its bounds."""
+
+from __future__ import annotations
+
+from scorehost.cli.summary import summary_lines
+from scorehost.model.summary import Bounds, Counts, ErrorCount, Group, MetricSummary, Rank, Summary
+
+
+def group(**changes):
+    base = Group(
+        planned=4,
+        done=4,
+        counts=Counts(PASS=2, FAIL=1, ERROR=1),
+        errors=(ErrorCount(kind="engine_lost", blame="engine", count=1),),
+        mean_score=2 / 3,
+        n=3,
+        errors_as_lowest=0,
+        errors_left_out=1,
+        bounds=Bounds(lower=0.5, upper=0.75),
+        pass_at_k={"1": 0.5},
+        pass_power_k={"1": 0.5},
+        agreement=None,
+        metrics=(),
+    )
+    return base.model_copy(update=changes)
+
+
+def lines(**submissions):
+    whole = dict(group())
+    summary = Summary(
+        **whole,
+        job_id="j",
+        name=None,
+        dataset_id="d",
+        dataset_version="1",
+        status="complete",
+        started_at="",
+        finished_at="",
+        tasks={},
+        submissions=submissions,
+        tags={},
+        ranking=tuple(
+            Rank(rank=place, submission=name, score=None, tasks=4)
+            for place, name in enumerate(submissions, start=1)
+        ),
+    )
+    return summary_lines(summary.model_dump(mode="json"))
+
+
+def test_a_mean_stands_beside_its_n_its_bounds_and_the_counts():
+    shown = lines(alice=group())
+    assert shown[0].split() == ["submission", "done", "PASS", "FAIL", "ERROR", "mean", "n", "bounds"]
+    assert shown[1].split() == ["alice", "4/4", "2", "1", "1", "0.6667", "3", "0.5", "to", "0.75"]
+
+
+def test_errors_say_their_kind_their_blame_and_how_they_count():
+    assert lines(alice=group())[2] == "ERROR: engine_lost 1 (blame engine); 1 left out of the mean"
+
+
+def test_pass_at_k_shows_only_where_there_are_several_samples():
+    assert not any("pass@" in line for line in lines(alice=group()))
+    shown = lines(alice=group(pass_at_k={"1": 0.5, "2": 0.8, "3": 1.0}, errors=()))
+    assert shown[2:] == ["pass@1 0.5, pass@2 0.8"]
+
+
+def test_agreement_and_metrics_have_a_line_each_and_name_their_submission_when_there_are_several():
+    metric = MetricSummary(id="rmse", direction="minimize", aggregate="mean", value=0.25, n=2)
+    shown = lines(alice=group(errors=(), agreement=0.75, metrics=(metric,)), bob=group(errors=()))
+    assert shown[3:] == ["alice: agreement of repeats 0.75", "alice: rmse (mean, minimize) 0.25, n 2"]
+
+
+def test_an_open_range_has_no_bounds_and_says_so():
+    assert lines(alice=group(errors=(), bounds=Bounds(lower=None, upper=None)))[1].endswith("open")
