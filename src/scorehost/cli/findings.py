@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorehost.cli.stdout import say
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
