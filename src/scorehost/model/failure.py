@@ -87,6 +87,9 @@ KINDS: dict[str, KindFacts] = {
     "host_lost": KindFacts(
         Blame.ENVIRONMENT, True, "Something outside ended the container. Look at the engine's own log."
     ),
+    "upload_damaged": KindFacts(
+        Blame.ENGINE, True, "The engine's disk or the way to it damages data. Run `scorehost doctor`."
+    ),
     "engine_lost": KindFacts(Blame.ENGINE, True, "The engine stopped answering. See that it runs, then --resume the job."),
     "adapter_missing": KindFacts(Blame.ADAPTER, False, "Bind the role in profiles.yaml."),
     "internal": KindFacts(

@@ -1,0 +1,112 @@
+"""What all attempts of one job share: engine, images, memory watch, blobs, digests of tasks."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import structlog
+
+from scorehost import __version__
+from scorehost.attempt.blobs import Blobs
+from scorehost.attempt.digests import TaskTrees, Tools, profile_digest
+from scorehost.engine.door import Engine, EngineInfo
+from scorehost.engine.threads import in_thread
+from scorehost.errors import EngineError
+from scorehost.hosts.clean import clean, clean_job
+from scorehost.hosts.images import Images
+from scorehost.hosts.memory_watch import MemoryWatch, watch_memory
+from scorehost.model.result import Versions
+from scorehost.spec.dataset import Dataset, Task
+
+_log = structlog.get_logger()
+CLEANUP_SECONDS = 30.0
+FILE_THREADS = 4
+
+
+@dataclass(slots=True)
+class Bench:
+    """The shared means of one job's attempts."""
+
+    engine: Engine
+    info: EngineInfo
+    dataset: Dataset
+    job_id: str
+    images: Images
+    memory: MemoryWatch
+    blobs: Blobs
+    tools: Tools
+    versions: Versions
+    profile: str
+    files: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(FILE_THREADS))
+    _trees: dict[str, TaskTrees] = field(default_factory=dict)
+    _lock: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def trees(self, task: Task) -> TaskTrees:
+        """The task's gold and code, read and hashed once in a job: a later change is then found out."""
+        async with self._lock:
+            if task.task_id not in self._trees:
+                self._trees[task.task_id] = await in_thread(lambda: TaskTrees.read(task), self.files)
+            return self._trees[task.task_id]
+
+
+@asynccontextmanager
+async def open_bench(
+    engine: Engine,
+    dataset: Dataset,
+    *,
+    job_id: str,
+    folder: Path,
+    say: Callable[[str], None] = lambda _: None,
+) -> AsyncIterator[Bench]:
+    """The bench of one job whose folder is `folder` (its parent holds the blobs).
+
+    First removes what dead jobs left on the engine; at the end, whatever happened, all that this job left.
+    `say` is told what is slow or could not be done. Raises EngineError when the engine cannot be asked.
+    """
+    info = await engine.info()
+    report = await clean(engine)
+    if report.removed:
+        say(f"removed {len(report.removed)} objects that dead jobs had left on the engine")
+    runtime = dataset.profiles.evaluate_host.runtime or info.default_runtime
+    try:
+        async with watch_memory(engine, job_id) as memory:
+            yield Bench(
+                engine=engine,
+                info=info,
+                dataset=dataset,
+                job_id=job_id,
+                images=Images(engine, folder / "logs", say),
+                memory=memory,
+                blobs=Blobs(folder.parent / ".blobs"),
+                tools=Tools.read(),
+                versions=Versions(
+                    scorehost=f"{__version__} (python {platform.python_version()})",
+                    engine=info.version,
+                    kernel=info.kernel,
+                    runtime=runtime,
+                    architecture=info.architecture,
+                ),
+                profile=profile_digest(dataset.profiles),
+            )
+    finally:
+        await _swept(engine, job_id, say)
+
+
+async def _swept(engine: Engine, job_id: str, say: Callable[[str], None]) -> None:
+    command = f"run `scorehost clean --job {job_id}`"
+    with anyio.CancelScope(shield=True, deadline=anyio.current_time() + CLEANUP_SECONDS) as scope:
+        try:
+            lost = await clean_job(engine, job_id)
+        except EngineError as error:
+            _log.warning("the engine could not be asked for leftovers", reason=error.message)
+            say(f"the engine could not be asked what is left of this job; {command}")
+        else:
+            if lost:
+                say(f"could not be removed: {', '.join(lost)}; {command}")
+    if scope.cancelled_caught:
+        say(f"the clean-up took more than {CLEANUP_SECONDS:.0f} s; {command}")

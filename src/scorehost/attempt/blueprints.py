@@ -1,0 +1,72 @@
+"""From a task's words to the blueprints of its hosts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scorehost.hosts.blueprint import ROOT, Blueprint
+from scorehost.hosts.images import Choice
+from scorehost.hosts.recipe import Recipe
+from scorehost.model.ids import EVALUATOR
+from scorehost.spec.dataset import Task
+from scorehost.spec.profiles import Profiles
+from scorehost.spec.task import NamedEnvironment
+
+
+def evaluator_blueprint(task: Task, profiles: Profiles) -> Blueprint:
+    """The host that runs evaluator.py.
+
+    With a map of environments: the image of `evaluator_environment`, else the profile's. Without one: the
+    task's single scoring environment (evaluate.Dockerfile, else docker_image, else the profile's image).
+    """
+    evaluation = task.spec.evaluation
+    image: Choice = profiles.evaluate_host.docker_image
+    if evaluation.environments:
+        if evaluation.evaluator_environment is not None:
+            image = _image(task, evaluation.environments[evaluation.evaluator_environment])
+    elif task.evaluate_dockerfile is not None:
+        image = Recipe(task.evaluate_dockerfile, _shared(task))
+    elif evaluation.docker_image is not None:
+        image = evaluation.docker_image
+    return Blueprint(
+        name=EVALUATOR,
+        image=image,
+        limits=task.spec.limits,
+        tmpfs_mb=evaluation.tmpfs_mb,
+        evaluator=True,
+        runtime=profiles.evaluate_host.runtime,
+    )
+
+
+def named_blueprints(task: Task, profiles: Profiles) -> dict[str, Blueprint]:
+    """The named hosts that the task declares; empty when it has no map."""
+    return {
+        name: Blueprint(
+            name=name,
+            image=_image(task, environment),
+            limits=environment.limits.over(task.spec.limits),
+            tmpfs_mb=environment.tmpfs_mb,
+            gold=environment.gold,
+            artifacts=environment.artifacts,
+            fresh=environment.fresh,
+            tmpfs_exec=environment.tmpfs_exec,
+            shm_mb=environment.shm_mb,
+            copy_workspace=environment.workspace == "copy",
+            scratch=environment.scratch,
+            env=environment.env,
+            workdir=environment.workdir or ROOT,
+            user=environment.user,
+            runtime=profiles.evaluate_host.runtime,
+        )
+        for name, environment in task.spec.evaluation.environments.items()
+    }
+
+
+def _image(task: Task, environment: NamedEnvironment) -> Choice:
+    if environment.dockerfile is not None:
+        return Recipe(task.folder / environment.dockerfile, _shared(task))
+    return environment.docker_image or ""
+
+
+def _shared(task: Task) -> tuple[Path, ...]:
+    return tuple(task.folder / folder for folder in task.spec.evaluation.shared_context)

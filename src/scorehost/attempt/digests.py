@@ -1,0 +1,58 @@
+"""What a verdict is bound to: one digest for each thing that bears on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scorehost.hosts.cargo import tools
+from scorehost.hosts.tree import Tree, read_tree
+from scorehost.model.json import digest
+from scorehost.model.result import ScoringDigests
+from scorehost.spec.dataset import Task
+from scorehost.spec.profiles import Profiles
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTrees:
+    """A task's gold and code as they were when its first attempt of the job began."""
+
+    gold: Tree
+    code: Tree
+
+    @classmethod
+    def read(cls, task: Task) -> TaskTrees:
+        """Reads and hashes the files. Raises OSError."""
+        return cls(read_tree(sorted(task.gold.items())), read_tree(sorted(task.code.items())))
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What scorehost itself puts into hosts."""
+
+    tools: Tree
+    harness: Tree
+
+    @classmethod
+    def read(cls) -> Tools:
+        """Reads and hashes the installed files."""
+        return cls(*tools())
+
+
+def scoring_digests(task: Task, trees: TaskTrees, own: Tools, images: Mapping[str, str]) -> ScoringDigests:
+    """The digests of one attempt; `images` are the ids of the hosts that it started, by name."""
+    spec = task.spec.model_dump(mode="json")
+    limits = spec.pop("limits")
+    return ScoringDigests(
+        task=digest(spec),
+        evaluator=trees.code.digest,
+        gold=trees.gold.digest,
+        images=dict(sorted(images.items())),
+        limits=digest(limits),
+        sdk=own.tools.digest,
+    )
+
+
+def profile_digest(profiles: Profiles) -> str:
+    """The digest of the profile that a job ran with."""
+    return digest(profiles.model_dump(mode="json"))

@@ -1,0 +1,122 @@
+"""The folder of an attempt: drafted aside, written through to disk, and shown whole by one rename."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from scorehost.attempt.atomic import disk_errors, make_folder, sync_folder, write_all
+from scorehost.attempt.intake import HandIn
+from scorehost.model import json
+from scorehost.model.check import CheckRow
+from scorehost.model.frozen import Frozen
+from scorehost.model.result import Result
+from scorehost.spec.task import TaskSpec
+
+
+class ManifestFile(Frozen):
+    """One file of an attempt; `path` is escaped where a name is not UTF-8."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+class Manifest(Frozen):
+    """manifest.json: which attempt it is, and every other file of its folder."""
+
+    format: Literal["scorehost.manifest/1"] = "scorehost.manifest/1"
+    job_id: str
+    task_id: str
+    submission: str
+    sample: int
+    repeat: int
+    attempt: int
+    files: tuple[ManifestFile, ...]
+
+
+class Draft:
+    """An attempt's folder before it is shown. Every file is hashed when it is written."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: dict[str, ManifestFile] = {}
+
+    def write(self, path: str, data: bytes) -> None:
+        """Writes one file. Raises DiskFull."""
+        target = self._folder / path
+        make_folder(target.parent)
+        with disk_errors(self._folder, len(data)):
+            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            try:
+                write_all(descriptor, data)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        self._note(path, len(data), hashlib.sha256(data).hexdigest())
+
+    def write_json(self, path: str, value: Any) -> None:
+        """Writes a value as JSON."""
+        self.write(path, json.dump(value))
+
+    def link_submission(self, spec: TaskSpec, hand_in: HandIn) -> None:
+        """Links what was scored below the artifacts' declared paths."""
+        for artifact in spec.artifacts:
+            tree = hand_in.artifacts.get(artifact.id)
+            if tree is None:
+                continue
+            for folder in tree.folders:
+                make_folder(self._folder / artifact.path / folder)
+            for entry in tree.entries:
+                path = f"{artifact.path}/{entry.path}" if entry.path else artifact.path
+                target = self._folder / path
+                make_folder(target.parent)
+                with disk_errors(self._folder, 4096):
+                    os.link(entry.source, target)
+                self._note(path, entry.size, entry.sha256)
+
+    def close(self, result: Result, checks: tuple[CheckRow, ...]) -> None:
+        """Writes checks, result and, last, the manifest of all files."""
+        rows = [check.model_dump(mode="json", exclude_none=True) for check in checks]
+        self.write_json("evaluation/checks.json", {"format": "scorehost.checks/1", "checks": rows})
+        self.write_json("result.json", result.model_dump(mode="json"))
+        manifest = Manifest(
+            job_id=result.job_id,
+            task_id=result.task_id,
+            submission=result.submission,
+            sample=result.sample,
+            repeat=result.repeat,
+            attempt=result.attempt,
+            files=tuple(self._files[path] for path in sorted(self._files)),
+        )
+        self.write_json("manifest.json", manifest.model_dump(mode="json"))
+
+    def _note(self, path: str, size: int, sha256: str) -> None:
+        shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        self._files[shown] = ManifestFile(path=shown, size=size, sha256=sha256)
+
+
+@contextmanager
+def drafted(target: Path) -> Iterator[Draft]:
+    """A draft that becomes `target` at the end of the block, and nothing at all when the block raises.
+
+    Raises DiskFull. `target` must not exist.
+    """
+    folder = target.with_name(f".{target.name}.draft")
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        make_folder(folder)
+        yield Draft(folder)
+        with disk_errors(target.parent, 4096):
+            for directory, _, _ in os.walk(folder):
+                sync_folder(Path(directory))
+            folder.rename(target)
+            sync_folder(target.parent)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise

@@ -1,0 +1,176 @@
+"""One attempt: prepare, start and upload, evaluate, collect, clean up; its folder appears whole at the end."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from scorehost.attempt.bench import Bench
+from scorehost.attempt.binding import Verdict, bind
+from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
+from scorehost.attempt.digests import TaskTrees, scoring_digests
+from scorehost.attempt.folder import Draft, drafted
+from scorehost.attempt.inputs import evaluator_inputs
+from scorehost.attempt.intake import HandIn, take_in
+from scorehost.attempt.layout import laid_out
+from scorehost.attempt.order import Order
+from scorehost.engine.threads import in_thread
+from scorehost.errors import AttemptFailed, DiskFull, EngineTimeout, EngineUnreachable
+from scorehost.hosts.cargo import Cargo
+from scorehost.hosts.evaluation import Evaluation, evaluate
+from scorehost.hosts.execs import ExecOutcome
+from scorehost.hosts.host import Site
+from scorehost.model.failure import Failure, Phase, failure
+from scorehost.model.ids import utc_now
+from scorehost.model.result import Digests, HostUsage, Result
+
+_log = structlog.get_logger()
+Emit = Callable[[str, Mapping[str, Any]], None]
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What is known of an attempt so far: a failure at any point still tells all of it."""
+
+    order: Order
+    emit: Emit
+    started_at: str = field(default_factory=utc_now)
+    phase: Phase = Phase.PREPARE
+    timing: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    warnings: list[str] = field(default_factory=list)
+    trees: TaskTrees | None = None
+    hand_in: HandIn | None = None
+    hosts: tuple[HostUsage, ...] = ()
+
+    def enter(self, phase: Phase) -> None:
+        self.phase = phase
+        self.emit("phase", {"phase": phase.value})
+
+    def spent(self, phase: str, seconds: float) -> None:
+        self.timing[phase] += seconds
+
+
+async def score(bench: Bench, order: Order, folder: Path, emit: Emit) -> Result:
+    """Scores one attempt and publishes its folder at `folder`.
+
+    Every failure of the attempt is a Result of status ERROR. Raises only DiskFull, and cancellation; then
+    there is no folder, and nothing of the attempt is left on the engine.
+    """
+    progress = _Progress(order, emit)
+    with drafted(folder) as draft:
+        verdict: Verdict | None = None
+        error: Failure | None = None
+        try:
+            verdict = await _verdict(bench, progress, draft)
+        except AttemptFailed as failed:
+            error = failed.failure
+        except (EngineUnreachable, EngineTimeout) as lost:
+            error = failure(progress.phase, "engine_lost", lost.message, hint=lost.hint)
+        except DiskFull:
+            raise
+        except Exception as defect:
+            _log.exception("an attempt broke", attempt=str(order.key))
+            text = f"{type(defect).__name__} in scorehost itself; the log has the traceback"
+            error = failure(progress.phase, "internal", text)
+        result = _result(bench, progress, verdict, error)
+        draft.close(result, verdict.checks if verdict is not None else ())
+    return result
+
+
+async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
+    order = progress.order
+    task, profiles = order.task, bench.dataset.profiles
+    begun = time.monotonic()
+    progress.enter(Phase.PREPARE)
+    progress.trees = trees = await bench.trees(task)
+    progress.hand_in = hand_in = await in_thread(
+        lambda: take_in(task.spec, order.source, bench.blobs), bench.files
+    )
+    draft.link_submission(task.spec, hand_in)
+    plan = evaluator_blueprint(task, profiles)
+    image = await bench.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
+    layout = laid_out(task.spec, hand_in)
+    progress.spent("prepare", time.monotonic() - begun)
+
+    def keep(name: str, outcome: ExecOutcome) -> None:
+        for stream, data in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
+            if data:
+                draft.write(f"logs/{name}.{stream}.log", data)
+
+    site = Site(
+        engine=bench.engine,
+        memory=bench.memory,
+        job=bench.job_id,
+        slot=str(order.key),
+        warn=progress.warnings.append,
+        timing=progress.spent,
+    )
+    cargo = Cargo(
+        gold=trees.gold,
+        code=trees.code,
+        tools=bench.tools.tools,
+        harness=bench.tools.harness,
+        artifacts=layout.artifacts,
+        workspace=layout.workspace,
+    )
+    progress.enter(Phase.START)
+    evaluation = Evaluation(
+        site=site,
+        blueprint=plan,
+        image=image,
+        named=named_blueprints(task, profiles),
+        images=bench.images,
+        cargo=cargo,
+        entrypoint=task.spec.evaluation.entrypoint,
+        inputs=evaluator_inputs(order, layout),
+        keep=keep,
+        enter=progress.enter,
+    )
+    try:
+        value = await evaluate(evaluation)
+    finally:
+        progress.hosts = evaluation.hosts
+        if evaluation.log is not None:
+            draft.write("logs/evaluator.log", evaluation.log.content())
+    progress.enter(Phase.COLLECT)
+    verdict = bind(value, task.spec.evaluation.output)
+    progress.warnings += verdict.warnings
+    return verdict
+
+
+def _result(bench: Bench, progress: _Progress, verdict: Verdict | None, error: Failure | None) -> Result:
+    order = progress.order
+    digests = Digests(
+        scoring=None
+        if progress.trees is None
+        else scoring_digests(
+            order.task, progress.trees, bench.tools, {host.name: host.image_id for host in progress.hosts}
+        ),
+        submission=None if progress.hand_in is None else progress.hand_in.digest,
+        operational={"profile": bench.profile},
+    )
+    return Result(
+        job_id=bench.job_id,
+        task_id=order.key.task_id,
+        submission=order.key.submission,
+        sample=order.key.sample,
+        repeat=order.key.repeat,
+        attempt=order.number,
+        status="ERROR" if verdict is None else verdict.status,
+        score=None if verdict is None else verdict.score,
+        metrics={} if verdict is None else dict(verdict.metrics),
+        error=error,
+        warnings=tuple(progress.warnings),
+        started_at=progress.started_at,
+        finished_at=utc_now(),
+        timing={name: round(seconds, 4) for name, seconds in progress.timing.items()},
+        hosts=progress.hosts,
+        digests=digests,
+        versions=bench.versions,
+    )

@@ -1,0 +1,142 @@
+"""What a scoring host is made of: from a task's words to a container's specification."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scorehost.engine.door import ContainerSpec, Image, Tmpfs
+from scorehost.hosts.images import Choice
+from scorehost.model.limits import MIB, Limits
+
+ROOT = "/attempt"
+RUNNER = f"{ROOT}/.scorehost/runner.py"
+EVALUATION, TASK, TOOLS = "evaluation", "task", ".scorehost"
+ARTIFACTS, WORKSPACE, OUTPUT = "artifacts", "workspace", "output"
+STAGED_WORKSPACE = ".scorehost/workspace"
+UPLOADED = (EVALUATION, TASK, TOOLS, ARTIFACTS, WORKSPACE)
+
+INODES_PER_MIB = 256
+FIRST_USER, LAST_USER = 1 << 20, 1 << 30
+WAIT = ("sleep", "604800")  # a named host's main process only waits, a week at most
+RUN = ("python3", "-s", RUNNER)
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """The pair of numeric users of one running host: one for its main process, one for execs."""
+
+    main: int
+    execs: int
+
+    @classmethod
+    def fresh(cls, execs: int | None = None) -> Users:
+        """A random pair: kernel limits that count by user (inotify, say) are then nobody else's."""
+        main = FIRST_USER + 2 * secrets.randbelow((LAST_USER - FIRST_USER) // 2)
+        return cls(main, main + 1 if execs is None else execs)
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """One kind of host of a task. `tmpfs_mb` sizes /tmp, /attempt/output and each scratch path."""
+
+    name: str
+    image: Choice
+    limits: Limits
+    tmpfs_mb: int
+    evaluator: bool = False
+    gold: bool = True
+    artifacts: bool = True
+    fresh: bool = False
+    tmpfs_exec: bool = False
+    shm_mb: int = 16
+    copy_workspace: bool = False
+    scratch: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    workdir: str = ROOT
+    user: int | None = None
+    runtime: str | None = None
+
+    def container(
+        self, *, image: Image, users: Users, labels: Mapping[str, str], workspace_bytes: int
+    ) -> ContainerSpec:
+        """The container of one host. `workspace_bytes` is the size of the submission's workspace tree."""
+        declared = tuple(dict.fromkeys(_normal(path) for path in image.volumes))
+        nested = tuple(path for path in declared if _uploaded_to(path))
+        tmpfs = [
+            self._memory("/tmp", users, mode=0o1777),  # noqa: S108 - inside the container
+            self._memory(f"{ROOT}/{OUTPUT}", users, mode=0o755 if self.evaluator else 0o700, owned=True),
+            *(self._memory(path, users, mode=0o1777) for path in self.scratch),
+        ]
+        if self.copy_workspace:
+            size = max(2 * workspace_bytes, self.tmpfs_mb * MIB)
+            tmpfs.append(
+                Tmpfs(
+                    f"{ROOT}/{WORKSPACE}", size, _inodes(size), mode=0o700, uid=users.execs, executable=True
+                )
+            )
+        taken = {place.target for place in tmpfs} | set(nested) | {ROOT, "/dev/shm"}  # noqa: S108 - the same
+        # An image's own VOLUME would be a place on disk without a limit: memory covers it.
+        tmpfs += [self._memory(path, users, mode=0o1777) for path in declared if path not in taken]
+        return ContainerSpec(
+            name=f"scorehost-{secrets.token_hex(8)}",
+            image=image.id,
+            command=RUN if self.evaluator else WAIT,
+            user=users.main,
+            labels=labels,
+            env=self._environment(),
+            cleared_env=tuple(name for name in image.env if _cleared(name)),
+            workdir=ROOT,
+            memory=self.limits.memory_mb * MIB,
+            cpus=self.limits.cpus,
+            pids=self.limits.pids,
+            shm=self.shm_mb * MIB,
+            volumes=(ROOT, *nested),
+            tmpfs=tuple(tmpfs),
+            runtime=self.runtime,
+            stdin=self.evaluator,
+        )
+
+    def _memory(self, target: str, users: Users, *, mode: int, owned: bool = False) -> Tmpfs:
+        size = self.tmpfs_mb * MIB
+        owner = 0 if not owned else users.main if self.evaluator else users.execs
+        return Tmpfs(target, size, _inodes(size), mode=mode, uid=owner, executable=self.tmpfs_exec)
+
+    def _environment(self) -> dict[str, str]:
+        threads = str(math.ceil(self.limits.cpus))
+        return {
+            "HOME": "/tmp",  # noqa: S108 - inside the container
+            "TMPDIR": "/tmp",  # noqa: S108
+            "TZ": "UTC",
+            "LC_ALL": "C.UTF-8",
+            "PYTHONHASHSEED": "0",
+            "OMP_NUM_THREADS": threads,
+            "OPENBLAS_NUM_THREADS": threads,
+            "MKL_NUM_THREADS": threads,
+            **self.env,
+        }
+
+
+def _inodes(size: int) -> int:
+    return max(INODES_PER_MIB, size // MIB * INODES_PER_MIB)
+
+
+def _normal(path: str) -> str:
+    return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
+
+
+def _uploaded_to(path: str) -> bool:
+    """Whether an image's VOLUME lies where the archive is unpacked: a volume of ours must stand there then."""
+    return any(path == f"{ROOT}/{name}" or path.startswith(f"{ROOT}/{name}/") for name in UPLOADED)
+
+
+def _cleared(name: str) -> bool:
+    upper = name.upper()
+    return (
+        upper.startswith(("LD_", "PYTHON"))
+        or upper == "BASH_ENV"
+        or upper.endswith("_PROXY")
+        or upper == "ENV"
+    )

@@ -1,0 +1,67 @@
+"""What each host of an attempt is fed with: gold and evaluator only where the task lets them in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scorehost.hosts import blueprint as places
+from scorehost.hosts.blueprint import Blueprint
+from scorehost.hosts.tree import Entry, Tree, read_tree
+
+_IN_CONTAINER = ("scorehost_sdk", "ageval_sdk")
+
+
+@dataclass(frozen=True, slots=True)
+class Cargo:
+    """The trees of one attempt. `tools` is runner and SDK, `harness` what runs submitted functions."""
+
+    gold: Tree
+    code: Tree
+    tools: Tree
+    harness: Tree
+    artifacts: Tree
+    workspace: Tree
+
+    def trees(self, host: Blueprint) -> Mapping[str, Tree]:
+        """Folder below /attempt -> what is unpacked there, for one kind of host."""
+        load: dict[str, Tree] = {}
+        tools = self.tools if host.evaluator else self.harness
+        if host.copy_workspace:
+            staged = tuple(
+                Entry(
+                    f"{places.WORKSPACE}/{entry.path}",
+                    entry.source,
+                    entry.sha256,
+                    entry.size,
+                    entry.executable,
+                )
+                for entry in self.workspace.entries
+            )
+            tools = Tree(tools.entries + staged, (places.WORKSPACE,))
+        load[places.TOOLS] = tools
+        if host.gold:
+            load[places.EVALUATION] = self.gold
+            load[places.TASK] = self.code
+        load[places.ARTIFACTS] = self.artifacts if host.artifacts else Tree()
+        load[places.WORKSPACE] = self.workspace if host.artifacts and not host.copy_workspace else Tree()
+        return load
+
+
+def tools() -> tuple[Tree, Tree]:
+    """(runner and SDK, harness alone), from the installed packages."""
+    files: dict[str, Path] = {}
+    for package in _IN_CONTAINER:
+        root = _package_folder(package)
+        files |= {f"{package}/{path.relative_to(root)}": path for path in sorted(root.rglob("*.py"))}
+    sdk = _package_folder("scorehost_sdk")
+    return (
+        read_tree([("runner.py", sdk / "runner.py"), *files.items()]),
+        read_tree([("harness.py", sdk / "harness.py")]),
+    )
+
+
+def _package_folder(package: str) -> Path:
+    # Beside this package in a checkout and in site-packages alike. Importing it is not needed to send it.
+    return Path(__file__).resolve().parents[2] / package

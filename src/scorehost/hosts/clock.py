@@ -1,0 +1,54 @@
+"""A time limit whose clock can stand still while something else is waited for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import anyio
+
+
+class StandingClock:
+    """`seconds` of running time; several pauses may overlap."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+        self._since: float | None = None
+        self._pauses = 0
+        self._changed = anyio.Event()
+
+    def start(self) -> None:
+        """Begins to run."""
+        self._since = anyio.current_time()
+        self._announce()
+
+    @contextmanager
+    def standing(self) -> Iterator[None]:
+        """The clock stands inside the block."""
+        self._pauses += 1
+        if self._pauses == 1 and self._since is not None:
+            self._left -= anyio.current_time() - self._since
+            self._since = None
+            self._announce()
+        try:
+            yield
+        finally:
+            self._pauses -= 1
+            if self._pauses == 0:
+                self.start()
+
+    async def expired(self) -> None:
+        """Returns when the time has run out."""
+        while (left := self._remaining()) > 0:
+            with anyio.move_on_after(left if math.isfinite(left) else None):
+                await self._changed.wait()
+
+    def _remaining(self) -> float:
+        if self._since is None:
+            return math.inf
+        return self._left - (anyio.current_time() - self._since)
+
+    def _announce(self) -> None:
+        self._changed.set()
+        self._changed = anyio.Event()

@@ -1,0 +1,97 @@
+"""The evaluation of one attempt: its evaluator host and its named hosts, from the first create to the last remove."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from scorehost.engine.door import Image
+from scorehost.hosts.blueprint import ROOT, Blueprint
+from scorehost.hosts.capture import Capture
+from scorehost.hosts.cargo import Cargo
+from scorehost.hosts.clock import StandingClock
+from scorehost.hosts.evaluator import Dialogue
+from scorehost.hosts.execs import ExecOutcome
+from scorehost.hosts.frames import Start
+from scorehost.hosts.groups import task_group
+from scorehost.hosts.host import Host, Site, attached, made_host, started
+from scorehost.hosts.images import Images
+from scorehost.hosts.named import NamedHosts
+from scorehost.hosts.requests import Requests
+from scorehost.model.failure import Phase
+from scorehost.model.result import HostUsage
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """What `evaluate` needs, and where it leaves what it learned, also when it fails: `hosts` and `log`."""
+
+    site: Site
+    blueprint: Blueprint
+    image: Image
+    named: Mapping[str, Blueprint]
+    images: Images
+    cargo: Cargo
+    entrypoint: str
+    inputs: dict[str, Any]
+    keep: Callable[[str, ExecOutcome], None]
+    enter: Callable[[Phase], None]
+    hosts: tuple[HostUsage, ...] = ()
+    log: Capture | None = None
+
+
+async def evaluate(order: Evaluation) -> dict[str, Any]:
+    """What the evaluator returned, not yet judged; every host of it is removed before this returns.
+
+    Raises AttemptFailed, EngineUnreachable, EngineTimeout.
+    """
+    clock = StandingClock(order.blueprint.limits.evaluate_seconds)
+    named = NamedHosts(order.site, order.named, order.images, order.cargo, clock, order.keep)
+    made = AsyncExitStack()
+    host: Host | None = None
+    try:
+        trees = order.cargo.trees(order.blueprint)
+        host = await made.enter_async_context(
+            made_host(
+                order.site, order.blueprint, order.image, trees, workspace_bytes=order.cargo.workspace.size
+            )
+        )
+        return await _talk(order, host, named, clock)
+    finally:
+        order.enter(Phase.CLEANUP)
+        with anyio.CancelScope(shield=True):
+            async with task_group() as group:
+                group.start_soon(named.remove)
+                group.start_soon(made.aclose)
+        order.hosts = (*((host.report(),) if host is not None else ()), *named.reports())
+
+
+async def _talk(order: Evaluation, host: Host, named: NamedHosts, clock: StandingClock) -> dict[str, Any]:
+    order.log = Capture(order.blueprint.limits.output_bytes)
+    trees = order.cargo.trees(order.blueprint)
+    single = not order.named
+    async with attached(host) as stream:
+        await started(order.site, host)
+        dialogue = Dialogue(
+            host=host,
+            stream=stream,
+            start=Start(
+                entrypoint=order.entrypoint,
+                inputs=order.inputs,
+                environments=tuple(order.named),
+                single=single,
+                trees=tuple(f"{ROOT}/{folder}" for folder in trees),
+            ),
+            trees={f"{ROOT}/{folder}": tree.digest for folder, tree in trees.items()},
+            clock=clock,
+            log=order.log,
+            serve=Requests(named, host, single=single, limits=order.blueprint.limits),
+            begin=lambda: order.enter(Phase.EVALUATE),
+            near_end=named.read_usage,
+        )
+        with order.site.timed("evaluate"):
+            return await dialogue.run()

@@ -1,0 +1,268 @@
+"""The evaluator's host spoken to: requests served, limits kept, one result or one reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from scorehost.engine.door import Stream
+from scorehost.errors import AttemptFailed, EngineRefused, EngineUnreachable, NotFound
+from scorehost.hosts.capture import Capture
+from scorehost.hosts.clock import StandingClock
+from scorehost.hosts.frames import (
+    BudgetSpent,
+    ChannelViolation,
+    FailedFrame,
+    FrameReader,
+    FrameWriter,
+    Hello,
+    ResultFrame,
+    RunnerFrame,
+    Start,
+    new_key,
+)
+from scorehost.hosts.groups import task_group
+from scorehost.hosts.host import Host
+from scorehost.hosts.messages import Log, Request
+from scorehost.hosts.named import UnknownEnvironment
+from scorehost.hosts.requests import Refused, Requests
+from scorehost.hosts.usage import Usage, read_usage
+from scorehost.model.failure import Failure, Phase, failure
+
+EXIT_SECONDS = 2.0  # from a result to the end of its process
+UNUSABLE_CODES = (126, 127)
+KILLED = 137
+
+
+@dataclass(slots=True)
+class Dialogue:
+    """One conversation with a runner over its attached stream. `said` is the frame that ended it."""
+
+    host: Host
+    stream: Stream
+    start: Start
+    trees: dict[str, str]
+    clock: StandingClock
+    log: Capture
+    serve: Requests
+    begin: Callable[[], None]  # called when evaluation begins
+    near_end: Callable[[], Any]  # awaited while the runner exits
+
+    async def run(self) -> dict[str, Any]:
+        """The evaluator's return value, not yet judged. Raises AttemptFailed, EngineUnreachable, EngineTimeout."""
+        talk = _Talk(self)
+        async with task_group() as group:
+            group.start_soon(talk.listen, group)
+            await talk.greet()
+            self.begin()
+            self.clock.start()
+            group.start_soon(talk.watch_clock)
+            await talk.spoken.wait()
+            reason = talk.reason
+            if reason is None and talk.said is not None:
+                reason = await self._exited(talk)
+            elif reason is None:
+                reason = await self._why_it_ended(before_hello=False)
+            group.cancel_scope.cancel()
+        if reason is not None:
+            raise AttemptFailed(reason)
+        if not isinstance(talk.said, ResultFrame):
+            raise AttemptFailed(failure(Phase.EVALUATE, "evaluator_exit", "the evaluator gave no result"))
+        return talk.said.value
+
+    async def _exited(self, talk: _Talk) -> Failure | None:
+        """After a result or a failure: silence and an exit, or it does not count."""
+        with anyio.move_on_after(EXIT_SECONDS):
+            async with task_group() as group:
+                group.start_soon(self.near_end)
+                await talk.ended.wait()
+        if talk.reason is not None:
+            return talk.reason
+        if not talk.ended.is_set():
+            text = f"the runner did not exit within {EXIT_SECONDS:g} s after its result"
+            return failure(Phase.EVALUATE, "channel_violation", text)
+        if isinstance(talk.said, (ResultFrame, FailedFrame)):
+            usage = talk.said.usage
+            known = await read_usage(
+                self.host.engine, self.host.container, self.host.users.main, running=False
+            )
+            self.host.usage = Usage(
+                known.peak_memory_bytes or usage.peak_memory_bytes, known.cpu_seconds or usage.cpu_seconds
+            )
+        if isinstance(talk.said, FailedFrame):
+            return self._told_failure(talk.said)
+        return None
+
+    def _told_failure(self, frame: FailedFrame) -> Failure:
+        error = frame.error
+        place = f" at {error.place}" if error.place else ""
+        kind = f"{error.type}{place}" if error.type else place.strip()
+        text = f"{error.message} ({kind})" if kind else error.message
+        if error.kind == "scratch_full":
+            text += f"; /tmp and output hold {self.host.blueprint.tmpfs_mb} MiB each"  # noqa: S108 - in the host
+        if error.kind == "evaluator_oom":
+            text += self._memory_words()
+        return failure(Phase.EVALUATE, error.kind, text)
+
+    def _memory_words(self) -> str:
+        peak = self.host.usage.peak_memory_bytes
+        seen = f", peak {peak // 2**20} MiB" if peak else ""
+        return f"; the limit is {self.host.blueprint.limits.memory_mb} MiB{seen}"
+
+    async def _why_it_ended(self, *, before_hello: bool) -> Failure:
+        """The main process is gone and said nothing."""
+        try:
+            state = await self.host.engine.inspect(self.host.container)
+        except NotFound:
+            return self._lost("its container was removed")
+        kills = self.host.memory.kills(self.host.container)
+        code = state.exit_code
+        if self.host.ended == "output_limit":
+            limit = self.host.blueprint.limits.output_total_bytes
+            return failure(
+                Phase.EVALUATE, "output_limit", f"the evaluator's host printed more than {limit} bytes"
+            )
+        if code == KILLED and (state.oom_killed or kills):
+            self.host.ended = "oom"
+            text = "the evaluator's host ran out of memory" + self._memory_words()
+            return failure(Phase.EVALUATE, "evaluator_oom", text)
+        if code == KILLED or code is None:
+            return self._lost("its container was killed from outside")
+        if before_hello:
+            return failure(Phase.START, "image_unusable", self._unusable(code))
+        signal = f" (signal {code - 128})" if code > 128 else ""  # noqa: PLR2004 - the shell's convention
+        text = f"the evaluator ended its process with exit status {code}{signal} and returned nothing"
+        return failure(Phase.EVALUATE, "evaluator_exit", text)
+
+    def _unusable(self, code: int) -> str:
+        image = self.host.report().image
+        if code in UNUSABLE_CODES:
+            return f"the image {image} has no python3 on its PATH"
+        said = self.log.content()[-400:].decode("utf-8", "replace").strip()
+        return f"python3 of the image {image} cannot run the runner (exit status {code}): {said}"
+
+    def _lost(self, text: str) -> Failure:
+        self.host.ended = self.host.ended or "lost"
+        # Once something ran beside the evaluator, the end may be its doing: never tried again by itself.
+        return failure(
+            Phase.EVALUATE,
+            "host_lost",
+            f"the evaluator's host was lost: {text}",
+            retryable=not self.host.execs,
+        )
+
+
+class _Talk:
+    """The moving parts of one dialogue."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        key = new_key()
+        self._d = dialogue
+        self._reader = FrameReader(key)
+        self._writer = FrameWriter(key)
+        self._sending = anyio.Lock()
+        self._hello: Hello | None = None
+        self._greeted = anyio.Event()
+        self.said: ResultFrame | FailedFrame | None = None
+        self.reason: Failure | None = None
+        self.spoken = anyio.Event()  # there is a result, a reason, or an end
+        self.ended = anyio.Event()  # the stream has ended
+
+    async def greet(self) -> None:
+        """Sends `start` and waits for a hello that saw the right trees."""
+        d = self._d
+        seconds = d.host.blueprint.limits.start_seconds
+        with anyio.move_on_after(seconds):
+            try:
+                await d.stream.send(self._writer.start(d.start))
+            except EngineUnreachable:
+                await self.ended.wait()  # it went before it read: its end tells why
+            except ValueError as error:
+                text = f"parameters and inputs do not fit into one message: {error}"
+                raise AttemptFailed(failure(Phase.START, "start_failed", text, retryable=False)) from None
+            await self._greeted.wait()
+        if self.reason is not None:
+            raise AttemptFailed(self.reason)
+        if self._hello is None:
+            if self.ended.is_set():
+                raise AttemptFailed(await d._why_it_ended(before_hello=True))  # noqa: SLF001 - one file
+            text = f"the evaluator's host was not ready within {seconds:g} s"
+            raise AttemptFailed(failure(Phase.START, "start_timeout", text))
+        for folder, digest in d.trees.items():
+            if self._hello.trees.get(folder) != digest:
+                text = f"{folder} in the evaluator's host is not what was sent"
+                raise AttemptFailed(failure(Phase.UPLOAD, "upload_damaged", text))
+
+    async def listen(self, group: anyio.abc.TaskGroup) -> None:
+        """Reads the stream to its end: frames from stdout, the log from stderr."""
+        host = self._d.host
+        try:
+            while (chunk := await self._d.stream.receive()) is not None:
+                host.printed += len(chunk.data)
+                if chunk.stream == "stderr":
+                    self._d.log.add(chunk.data)
+                    if host.printed > host.blueprint.limits.output_total_bytes:
+                        await host.end("output_limit")
+                    continue
+                for frame in self._reader.feed(chunk.data):
+                    self._take(frame, group)
+        except ChannelViolation as violation:
+            self._fail("channel_violation", violation.message)
+        if self._reader.mid_frame and self.reason is None and self.said is not None:
+            self._fail("channel_violation", "bytes after the result")
+        self.ended.set()
+        self._greeted.set()
+        self.spoken.set()
+
+    def _take(self, frame: RunnerFrame, group: anyio.abc.TaskGroup) -> None:
+        if isinstance(frame, Hello):
+            self._hello = frame
+            self._greeted.set()
+        elif isinstance(frame, (ResultFrame, FailedFrame)):
+            self.said = frame
+            self.spoken.set()
+        elif isinstance(frame, Log):
+            self._d.serve.count(frame)
+            self._d.log.add(frame.text.encode("utf-8", "replace") + b"\n")
+        else:
+            group.start_soon(self._answer, frame, group)
+
+    async def _answer(self, request: Request, group: anyio.abc.TaskGroup) -> None:
+        value: Any = None
+        refusal: tuple[Any, str] | None = None
+        try:
+            value = await self._d.serve.answer(request, group)
+        except UnknownEnvironment as error:
+            refusal = ("UnknownEnvironment", error.message)
+        except BudgetSpent as error:
+            refusal = ("LimitReached", error.message)
+        except Refused as error:
+            refusal = (error.kind, error.message)
+        except EngineRefused as error:
+            refusal = ("ScoringError", error.message)
+        async with self._sending:
+            if refusal is None:
+                frame = self._writer.reply(request.id, value)
+            else:
+                frame = self._writer.refuse(request.id, *refusal)
+            try:
+                await self._d.stream.send(frame)
+            except EngineUnreachable:
+                return  # the runner has gone: the listener hears that, and judges it
+
+    async def watch_clock(self) -> None:
+        """Ends the talk when the evaluator's time has run out."""
+        await self._d.clock.expired()
+        seconds = self._d.host.blueprint.limits.evaluate_seconds
+        if self.said is None:
+            self._d.host.ended = self._d.host.ended or "timed_out"
+            self._fail("evaluator_timeout", f"the evaluator did not return within {seconds:g} s")
+
+    def _fail(self, kind: str, text: str) -> None:
+        if self.reason is None:
+            self.reason = failure(Phase.EVALUATE, kind, text)
+        self._greeted.set()
+        self.spoken.set()

@@ -1,0 +1,195 @@
+"""One process beside a host's main process: run to its end, to its deadline, or to the end of its host."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+import anyio
+
+from scorehost.engine.door import Stream
+from scorehost.errors import Conflict, EngineRefused, EngineUnreachable, NotFound
+from scorehost.hosts.blueprint import ROOT
+from scorehost.hosts.capture import Capture
+from scorehost.hosts.groups import task_group
+from scorehost.hosts.host import OOM_LIMIT, Host
+
+TIMED_OUT = 124
+KILLED = 137
+DRAIN_SECONDS = 2.0
+EXIT_CODE_SECONDS = 5.0
+STDIN_CHUNK = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ExecOrder:
+    """A process to run. `seconds` is its limit; `keep` how many bytes of each stream are kept."""
+
+    argv: tuple[str, ...]
+    seconds: float
+    keep: int
+    stdin: bytes | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    workdir: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecOutcome:
+    """How it ended. `host_lost`: its container did not live to its end, or would not take it."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+    truncated: bool = False
+    timed_out: bool = False
+    oom_killed: bool = False
+    host_lost: bool = False
+    duration_seconds: float = 0.0
+
+
+LOST = ExecOutcome(exit_code=KILLED, stdout=b"", stderr=b"", host_lost=True)
+
+
+class Output:
+    """What a process printed, both streams, counted into its host's total."""
+
+    def __init__(self, host: Host, keep: int) -> None:
+        self._host = host
+        self.stdout = Capture(keep)
+        self.stderr = Capture(keep)
+
+    async def take(self, stream: str, data: bytes) -> None:
+        """Takes a piece; ends the host when all its processes together printed too much."""
+        (self.stdout if stream == "stdout" else self.stderr).add(data)
+        self._host.printed += len(data)
+        if self._host.printed > self._host.blueprint.limits.output_total_bytes:
+            await self._host.end("output_limit")
+
+    @property
+    def truncated(self) -> bool:
+        """Whether either stream lost anything."""
+        return self.stdout.truncated or self.stderr.truncated
+
+
+async def started_exec(host: Host, order: ExecOrder) -> str | None:
+    """An exec made ready in `host`, or None when the host does not run any more."""
+    try:
+        return await host.engine.exec_create(
+            host.container,
+            order.argv,
+            user=host.users.execs,
+            env={"PYTHONSAFEPATH": "1", **order.env},
+            workdir=order.workdir or host.blueprint.workdir or ROOT,
+            stdin=order.stdin is not None,
+        )
+    except (Conflict, NotFound):
+        return None
+
+
+async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Awaitable[None]]) -> ExecOutcome:
+    """Runs one process as the host's exec user. `on_deadline` ends it: the engine cannot.
+
+    Raises EngineUnreachable and EngineTimeout only; everything that a process can cause is told.
+    """
+    begun = time.monotonic()
+    kills = host.memory.kills(host.container)
+    exec_id = await started_exec(host, order)
+    if exec_id is None:
+        await note_loss(host)
+        return LOST
+    host.execs += 1
+    output = Output(host, order.keep)
+    timed_out = False
+    try:
+        async with host.engine.exec_start(exec_id) as stream, task_group() as group:
+            if order.stdin is not None:
+                group.start_soon(_feed, stream, order.stdin)
+            with anyio.move_on_after(order.seconds) as deadline:
+                await _drain(stream, output)
+            if deadline.cancelled_caught:
+                timed_out = True
+                await on_deadline()
+                with anyio.move_on_after(DRAIN_SECONDS):
+                    await _drain(stream, output)
+            group.cancel_scope.cancel()
+    except (Conflict, NotFound):
+        await note_loss(host)
+        return LOST
+    except EngineRefused as error:
+        # The engine could not run it (a working directory that is not there, say): its words are the output.
+        return ExecOutcome(
+            exit_code=126,
+            stdout=b"",
+            stderr=error.message.encode(),
+            duration_seconds=time.monotonic() - begun,
+        )
+    code = TIMED_OUT if timed_out else await exit_code(host, exec_id)
+    lost = code is None or (code == KILLED and await gone(host))
+    if lost and not timed_out:
+        await note_loss(host)
+    oom = host.memory.kills(host.container) > kills or (lost and host.ended == "oom")
+    if host.memory.kills(host.container) >= OOM_LIMIT:
+        await host.end("oom")
+    return ExecOutcome(
+        exit_code=KILLED if code is None else code,
+        stdout=output.stdout.content(),
+        stderr=output.stderr.content(),
+        truncated=output.truncated,
+        timed_out=timed_out,
+        oom_killed=oom,
+        host_lost=lost and not timed_out,
+        duration_seconds=time.monotonic() - begun,
+    )
+
+
+async def exit_code(host: Host, exec_id: str) -> int | None:
+    """The exit code of a process whose output has ended; None when its container took it along."""
+    pause = 0.002
+    deadline = time.monotonic() + EXIT_CODE_SECONDS
+    while True:
+        try:
+            code = await host.engine.exec_exit_code(exec_id)
+        except NotFound:
+            return None
+        if code is not None or time.monotonic() > deadline:
+            return code
+        await anyio.sleep(pause)
+        pause = min(pause * 2, 0.1)
+
+
+async def gone(host: Host) -> bool:
+    """Whether the host's container does not run any more."""
+    if host.ended:
+        return True
+    try:
+        return not (await host.engine.inspect(host.container)).running
+    except NotFound:
+        return True
+
+
+async def note_loss(host: Host) -> None:
+    """Says in `host.ended` why a host is not there any more, by what the engine knows of it."""
+    if host.ended:
+        return
+    try:
+        state = await host.engine.inspect(host.container)
+    except NotFound:
+        host.ended = "lost"
+        return
+    if not state.running:
+        host.ended = "oom" if state.oom_killed or host.memory.kills(host.container) else "lost"
+
+
+async def _drain(stream: Stream, output: Output) -> None:
+    while (chunk := await stream.receive()) is not None:
+        await output.take(chunk.stream, chunk.data)
+
+
+async def _feed(stream: Stream, data: bytes) -> None:
+    try:
+        for start in range(0, len(data), STDIN_CHUNK):
+            await stream.send(data[start : start + STDIN_CHUNK])
+        await stream.close_stdin()
+    except EngineUnreachable:
+        pass  # the process closed its stdin or ended: its exit tells the rest

@@ -1,0 +1,183 @@
+"""One running scoring host: made, fed, started, and always removed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import structlog
+
+from scorehost.engine.door import Engine, Image, Stream
+from scorehost.errors import AttemptFailed, EngineError, EngineRefused, EngineTimeout, EngineUnreachable
+from scorehost.hosts.blueprint import Blueprint, Users
+from scorehost.hosts.labels import host_labels
+from scorehost.hosts.memory_watch import MemoryWatch
+from scorehost.hosts.tree import ChangedWhileSent, Tree, archive
+from scorehost.hosts.usage import Usage, read_usage
+from scorehost.model.failure import Phase, failure
+from scorehost.model.ids import utc_now
+from scorehost.model.result import HostUsage
+
+_log = structlog.get_logger()
+CLEANUP_SECONDS = 30.0
+UPLOAD_SECONDS = 1800.0
+OOM_LIMIT = 10
+
+
+@dataclass(slots=True)
+class Host:
+    """A host that exists on the engine. `ended` says why it ended early; empty while it lives."""
+
+    engine: Engine
+    blueprint: Blueprint
+    image: Image
+    users: Users
+    container: str
+    name: str
+    memory: MemoryWatch
+    started_at: str = field(default_factory=utc_now)
+    execs: int = 0
+    printed: int = 0
+    ended: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+    async def end(self, why: str) -> None:
+        """Kills the container; the first reason stands. Its removal comes with the end of its block."""
+        if not self.ended:
+            self.ended = why
+            self.usage = await read_usage(self.engine, self.container, self.users.main, running=False)
+            await self.engine.kill(self.container)
+
+    def report(self) -> HostUsage:
+        """The host as result.json shows it."""
+        choice = self.blueprint.image
+        return HostUsage(
+            name=self.blueprint.name,
+            image=choice if isinstance(choice, str) else self.image.reference,
+            image_id=self.image.id,
+            started_at=self.started_at,
+            peak_memory_bytes=self.usage.peak_memory_bytes,
+            cpu_seconds=self.usage.cpu_seconds,
+            execs=self.execs,
+            ended=self.ended or "removed",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where the hosts of one attempt are built: the same for all of them."""
+
+    engine: Engine
+    memory: MemoryWatch
+    job: str
+    slot: str
+    warn: Callable[[str], None]
+    timing: Callable[[str, float], None]
+
+    @contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        """Adds the seconds of the block to a phase."""
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self.timing(phase, time.monotonic() - begun)
+
+
+@asynccontextmanager
+async def made_host(
+    site: Site, blueprint: Blueprint, image: Image, trees: Mapping[str, Tree], *, workspace_bytes: int
+) -> AsyncIterator[Host]:
+    """A created and fed, not yet started host; removed at the end of the block, whatever happens.
+
+    Raises AttemptFailed: start_failed, start_timeout, engine_lost, changed_input.
+    """
+    users = Users.fresh(blueprint.user)
+    spec = blueprint.container(
+        image=image,
+        users=users,
+        labels=host_labels(job=site.job, slot=site.slot, host=blueprint.name),
+        workspace_bytes=workspace_bytes,
+    )
+    with (
+        site.timed("start"),
+        blamed(Phase.START, blueprint),
+        anyio.fail_after(blueprint.limits.start_seconds),
+    ):
+        container = await site.engine.create(spec)
+    host = Host(site.engine, blueprint, image, users, container, spec.name, site.memory)
+    try:
+        with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
+            await site.engine.upload(container, spec.workdir, archive(trees.items()))
+        yield host
+    finally:
+        await _removed(site, host)
+
+
+async def started(site: Site, host: Host) -> None:
+    """Starts the main process. Raises AttemptFailed: start_failed, start_timeout, engine_lost."""
+    seconds = host.blueprint.limits.start_seconds
+    with site.timed("start"), blamed(Phase.START, host.blueprint), anyio.fail_after(seconds):
+        await host.engine.start(host.container)
+    host.started_at = utc_now()
+
+
+@asynccontextmanager
+async def attached(host: Host) -> AsyncIterator[Stream]:
+    """The main process's streams, opened before the start so that nothing is missed."""
+    with blamed(Phase.START, host.blueprint):
+        stream = host.engine.attach(host.container)
+        opened = await stream.__aenter__()
+    failed: BaseException | None = None
+    try:
+        yield opened
+    except BaseException as error:
+        failed = error
+        raise
+    finally:
+        await stream.__aexit__(type(failed) if failed else None, failed, None)
+
+
+async def _removed(site: Site, host: Host) -> None:
+    lost = f"{host.name} was not removed; run `scorehost clean --job {site.job}`"
+    with site.timed("cleanup"), anyio.CancelScope(shield=True) as scope:
+        scope.deadline = anyio.current_time() + CLEANUP_SECONDS
+        try:
+            await host.engine.remove(host.container)
+        except EngineError as error:
+            _log.warning("a host was not removed", host=host.name, reason=error.message)
+            site.warn(lost)
+    if scope.cancelled_caught:
+        site.warn(lost)
+    host.memory.forget(host.container)
+
+
+class blamed:  # noqa: N801 - reads as a statement
+    """Turns what the engine, the clock and the files raise inside the block into an AttemptFailed."""
+
+    def __init__(self, phase: Phase, blueprint: Blueprint) -> None:
+        self._phase = phase
+        self._host = blueprint
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> None:
+        name, seconds = self._host.name, self._host.limits.start_seconds
+        if isinstance(error, (EngineUnreachable, EngineTimeout)):
+            raise AttemptFailed(
+                failure(self._phase, "engine_lost", error.message, hint=error.hint)
+            ) from error
+        if isinstance(error, EngineRefused):
+            text = f"the host {name} cannot be started: {error.message}"
+            raise AttemptFailed(failure(self._phase, "start_failed", text)) from error
+        if isinstance(error, TimeoutError):
+            text = f"the host {name} was not ready within {seconds:g} s"
+            raise AttemptFailed(failure(self._phase, "start_timeout", text)) from error
+        if isinstance(error, ChangedWhileSent):
+            text = f"{error.path} changed on disk while the job ran"
+            raise AttemptFailed(failure(self._phase, "changed_input", text)) from error

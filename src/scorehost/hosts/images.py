@@ -1,0 +1,111 @@
+"""Images of a job: found, pulled once or built once, however many attempts wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import anyio
+
+from scorehost.engine.door import Engine, Image
+from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout, NotFound
+from scorehost.hosts import labels
+from scorehost.hosts.recipe import Recipe
+from scorehost.model.failure import Phase, failure
+
+OWN_PREFIX = "scorehost/"
+PULL_SECONDS = 1800.0
+
+Choice = str | Recipe
+
+
+class Images:
+    """Resolves image choices to images on the engine.
+
+    The first outcome of each choice holds for the whole job, a failure too: twenty attempts that need one
+    missing image cause one pull. `say` is told when something slow begins.
+    """
+
+    def __init__(self, engine: Engine, logs: Path, say: Callable[[str], None] = lambda _: None) -> None:
+        self._engine = engine
+        self._logs = logs
+        self._say = say
+        self._locks: dict[Choice, anyio.Lock] = {}
+        self._found: dict[Choice, Image | AttemptFailed] = {}
+
+    async def resolve(self, choice: Choice, *, build_seconds: float) -> Image:
+        """The image to run. Raises AttemptFailed (image_missing, image_pull_failed, image_build_failed)."""
+        async with self._locks.setdefault(choice, anyio.Lock()):
+            if choice not in self._found:
+                make: Awaitable[Image] = (
+                    self._present_or_pulled(choice)
+                    if isinstance(choice, str)
+                    else self._built(choice, build_seconds)
+                )
+                try:
+                    self._found[choice] = await make
+                except AttemptFailed as error:
+                    self._found[choice] = error
+        found = self._found[choice]
+        if isinstance(found, AttemptFailed):
+            raise AttemptFailed(found.failure)
+        return found
+
+    async def _present_or_pulled(self, reference: str) -> Image:
+        try:
+            return await self._engine.image(reference)
+        except NotFound:
+            pass
+        if reference.startswith(OWN_PREFIX):
+            raise _failed("image_missing", f"the image {reference} is not on this engine")
+        self._say(f"pulling {reference}")
+        try:
+            with anyio.fail_after(PULL_SECONDS):
+                await self._engine.pull(reference)
+            return await self._engine.image(reference)
+        except (EngineRefused, EngineTimeout) as error:
+            raise _failed(
+                "image_pull_failed", f"{reference} cannot be pulled: {error.message}", error.hint
+            ) from error
+        except TimeoutError:
+            raise _failed(
+                "image_pull_failed", f"{reference} was not pulled within {PULL_SECONDS:.0f} s"
+            ) from None
+
+    async def _built(self, recipe: Recipe, seconds: float) -> Image:
+        bases = {base: (await self._present_or_pulled(base)).id for base in recipe.bases()}
+        digest = recipe.digest(bases)
+        tag = f"scorehost/built:{digest[:24]}"
+        try:
+            return await self._engine.image(tag)
+        except NotFound:
+            pass
+        self._say(f"building {recipe.dockerfile}")
+        self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log = self._logs / f"build-{digest[:24]}.log"
+        try:
+            with recipe.context() as context:
+                await self._engine.build(
+                    context,
+                    dockerfile=recipe.dockerfile.name,
+                    tag=tag,
+                    labels={labels.RECIPE: digest},
+                    log=log,
+                    timeout=seconds,
+                )
+            return await self._engine.image(tag)
+        except EngineTimeout:
+            message = f"{recipe.dockerfile} was not built within {seconds:g} s; its output is in {log}"
+            raise _failed(
+                "image_build_failed", message, "Raise limits.build_seconds, or see what hangs."
+            ) from None
+        except EngineRefused as error:
+            raise _failed(
+                "image_build_failed",
+                f"{recipe.dockerfile} does not build: {error.message}",
+                f"The whole output is in {log}.",
+            ) from error
+
+
+def _failed(kind: str, message: str, hint: str = "") -> AttemptFailed:
+    return AttemptFailed(failure(Phase.PREPARE, kind, message, hint=hint))

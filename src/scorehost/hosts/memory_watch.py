@@ -1,0 +1,59 @@
+"""Out-of-memory kills, told by the engine's event stream while a job runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import structlog
+
+from scorehost.engine.door import Engine
+from scorehost.errors import EngineError
+from scorehost.hosts import labels
+
+_log = structlog.get_logger()
+RECONNECT_SECONDS = 1.0
+
+
+class MemoryWatch:
+    """How many processes the kernel killed for memory, by container id."""
+
+    def __init__(self) -> None:
+        self._kills: Counter[str] = Counter()
+
+    def kills(self, container: str) -> int:
+        """Kills seen so far in one container."""
+        return self._kills[container]
+
+    def forget(self, container: str) -> None:
+        """The container is gone."""
+        self._kills.pop(container, None)
+
+    def _tell(self, container: str) -> None:
+        self._kills[container] += 1
+
+    async def _follow(self, engine: Engine, job: str) -> None:
+        while True:
+            try:
+                async with engine.events({labels.JOB: job}) as events:
+                    async for event in events:
+                        if event.action == "oom":
+                            self._tell(event.container)
+            except EngineError as error:
+                # Without events the engine's own flag still tells; the stream is only finer.
+                _log.debug("event stream lost", reason=error.message)
+            await anyio.sleep(RECONNECT_SECONDS)
+
+
+@asynccontextmanager
+async def watch_memory(engine: Engine, job: str) -> AsyncIterator[MemoryWatch]:
+    """Follows the events of one job's containers while the block runs."""
+    watch = MemoryWatch()
+    async with anyio.create_task_group() as group:
+        group.start_soon(watch._follow, engine, job)  # noqa: SLF001 - its own class, one file
+        try:
+            yield watch
+        finally:
+            group.cancel_scope.cancel()

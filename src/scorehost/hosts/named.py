@@ -1,0 +1,206 @@
+"""The named hosts of an attempt: started at first use, replaced when they ended, all removed at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+import anyio
+
+from scorehost.errors import AttemptFailed, ScorehostError
+from scorehost.hosts.blueprint import ROOT, STAGED_WORKSPACE, WORKSPACE, Blueprint
+from scorehost.hosts.cargo import Cargo
+from scorehost.hosts.clock import StandingClock
+from scorehost.hosts.execs import LOST, ExecOrder, ExecOutcome, gone, note_loss, run_exec
+from scorehost.hosts.groups import task_group
+from scorehost.hosts.host import Host, Site, made_host, started
+from scorehost.hosts.images import Images
+from scorehost.hosts.usage import read_usage
+from scorehost.model.failure import Phase, failure
+from scorehost.model.result import HostUsage
+
+REPLACEMENTS = 3
+NOT_FOUND_CODES = (126, 127)
+
+
+class UnknownEnvironment(ScorehostError):
+    """The evaluator named an environment that its task does not declare."""
+
+
+@dataclass(slots=True)
+class _Slot:
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    starting: anyio.Lock = field(default_factory=anyio.Lock)
+    host: Host | None = None
+    stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+    replaced: int = 0
+    forgiven: bool = False  # its end was asked for by the evaluator: does not count as a replacement
+
+
+class NamedHosts:
+    """All named hosts of one attempt. `keep` files what an exec printed; `clock` stands while one starts."""
+
+    def __init__(
+        self,
+        site: Site,
+        blueprints: Mapping[str, Blueprint],
+        images: Images,
+        cargo: Cargo,
+        clock: StandingClock,
+        keep: Callable[[str, ExecOutcome], None],
+    ) -> None:
+        self._site = site
+        self._blueprints = blueprints
+        self._images = images
+        self._cargo = cargo
+        self._clock = clock
+        self._keep = keep
+        self._slots = {name: _Slot() for name in blueprints}
+        self._hosts: list[Host] = []
+        self._counts: dict[str, int] = {}
+
+    def blueprint(self, name: str | None) -> Blueprint:
+        """The declared environment. Raises UnknownEnvironment, with the names that there are."""
+        if name is None or name not in self._blueprints:
+            known = ", ".join(sorted(self._blueprints)) or "none"
+            asked = "no name was given" if name is None else f"{name!r} is not one"
+            raise UnknownEnvironment(f"{asked} of the task's scoring environments: {known}")
+        return self._blueprints[name]
+
+    async def exec(self, name: str | None, order: ExecOrder, *, filed: bool = True) -> ExecOutcome:
+        """Runs a process in a named host; calls on one name queue. Starts the host when it must. What it
+        prints is kept when `filed`.
+
+        Raises UnknownEnvironment, AttemptFailed, EngineUnreachable, EngineTimeout.
+        """
+        plan = self.blueprint(name)
+        slot = self._slots[plan.name]
+        async with slot.lock:
+            if plan.fresh and filed:
+                await self._retire(slot, "reset")
+            host = await self.running(plan.name)
+            outcome = LOST if host is None else await self._run(host, order)
+            if filed:
+                self.file(plan.name, outcome)
+        if outcome.host_lost and host is not None and host.execs <= 1:
+            await self._refuse_unusable(host)
+        return outcome
+
+    async def _run(self, host: Host, order: ExecOrder) -> ExecOutcome:
+        async def end_host() -> None:
+            await host.end("timed_out")
+
+        return await run_exec(host, order, end_host)
+
+    def file(self, name: str, outcome: ExecOutcome) -> None:
+        """Keeps what a process of a host printed, numbered by host from 1."""
+        number = self._counts[name] = self._counts.get(name, 0) + 1
+        self._keep(f"{name}.{number}", outcome)
+
+    async def running(self, name: str) -> Host | None:
+        """The running host of a name, started now when it must be; None when it ended too often."""
+        slot = self._slots[name]
+        async with slot.starting:
+            if slot.host is not None and (slot.host.ended or await self._died(slot.host)):
+                await self._retire(slot, "lost")
+                if not slot.forgiven:
+                    slot.replaced += 1
+                slot.forgiven = False
+            if slot.host is None:
+                if slot.replaced > REPLACEMENTS:
+                    return None
+                with self._clock.standing():
+                    slot.host = await self._start(self._blueprints[name], slot)
+            return slot.host
+
+    async def _died(self, host: Host) -> bool:
+        if host.execs == 0 or not await gone(host):
+            return False
+        await note_loss(host)
+        return True
+
+    async def _start(self, plan: Blueprint, slot: _Slot) -> Host:
+        image = await self._images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
+        async with AsyncExitStack() as stack:
+            host = await stack.enter_async_context(
+                made_host(
+                    self._site,
+                    plan,
+                    image,
+                    self._cargo.trees(plan),
+                    workspace_bytes=self._cargo.workspace.size,
+                )
+            )
+            self._hosts.append(host)
+            await started(self._site, host)
+            if plan.copy_workspace:
+                await self._copy_workspace(host)
+            slot.stack = stack.pop_all()
+        return host
+
+    async def _copy_workspace(self, host: Host) -> None:
+        argv = ("cp", "-R", f"{ROOT}/{STAGED_WORKSPACE}/.", f"{ROOT}/{WORKSPACE}")
+        seconds = host.blueprint.limits.start_seconds
+
+        async def end_host() -> None:
+            await host.end("timed_out")
+
+        outcome = await run_exec(host, ExecOrder(argv, seconds, 4096), end_host)
+        host.execs = 0  # the evaluator has run nothing yet
+        if outcome.exit_code != 0:
+            await self._refuse_unusable(host)
+            said = outcome.stderr.decode("utf-8", "replace").strip()[-300:]
+            text = f"the workspace of {host.blueprint.name} cannot be copied: {said or outcome.exit_code}"
+            raise AttemptFailed(failure(Phase.START, "start_failed", text))
+
+    async def _refuse_unusable(self, host: Host) -> None:
+        state = await self._site.engine.inspect(host.container)
+        if not state.running and state.exit_code in NOT_FOUND_CODES:
+            text = f"the image {host.report().image} of {host.blueprint.name} cannot run `sleep`"
+            raise AttemptFailed(failure(Phase.START, "image_unusable", text))
+
+    async def reset(self, name: str | None) -> None:
+        """Ends a named host; its next use starts a clean one. Does not count as a replacement."""
+        slot = self._slots[self.blueprint(name).name]
+        async with slot.lock, slot.starting:
+            await self._retire(slot, "reset")
+
+    async def end_for_close(self, host: Host) -> None:
+        """Ends a host because a process in it had to be ended: the evaluator's wish, so it is forgiven."""
+        slot = self._slots[host.blueprint.name]
+        if slot.host is host and not host.ended:
+            slot.forgiven = True
+            await host.end("reset")
+
+    async def _retire(self, slot: _Slot, why: str) -> None:
+        host, slot.host = slot.host, None
+        if host is None:
+            return
+        if not host.ended:
+            host.ended = why
+        stack, slot.stack = slot.stack, AsyncExitStack()
+        await stack.aclose()
+
+    def reports(self) -> tuple[HostUsage, ...]:
+        """Every host that ran, in order of start."""
+        return tuple(host.report() for host in self._hosts)
+
+    async def read_usage(self) -> None:
+        """Reads the usage of the hosts that still run."""
+
+        async def read(host: Host) -> None:
+            usage = await read_usage(self._site.engine, host.container, host.users.main, running=True)
+            host.usage = usage
+
+        async with task_group() as group:
+            for slot in self._slots.values():
+                if slot.host is not None and not slot.host.ended:
+                    group.start_soon(read, slot.host)
+
+    async def remove(self) -> None:
+        """Removes all that are left, side by side. Never raises what the engine says: it becomes a warning."""
+        with anyio.CancelScope(shield=True):
+            async with task_group() as group:
+                for slot in self._slots.values():
+                    group.start_soon(self._retire, slot, "removed")

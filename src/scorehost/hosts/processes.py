@@ -1,0 +1,186 @@
+"""Processes that an evaluator keeps open in a host and talks to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+
+import anyio
+from anyio.abc import TaskStatus
+
+from scorehost.engine.door import Stream
+from scorehost.errors import Conflict, EngineRefused, EngineUnreachable, NotFound
+from scorehost.hosts.execs import (
+    KILLED,
+    LOST,
+    ExecOrder,
+    ExecOutcome,
+    Output,
+    exit_code,
+    gone,
+    note_loss,
+    started_exec,
+)
+from scorehost.hosts.groups import task_group
+from scorehost.hosts.host import Host
+
+UNREAD_BYTES = 4 * 1024 * 1024  # per process: then it has to wait until the evaluator reads
+UNSENT_BYTES = 16 * 1024 * 1024
+CLOSE_SECONDS = 0.5  # for a process to end by itself when its stdin has ended
+
+
+class Process:
+    """One open process. `run` carries it in a task of its own until it has ended."""
+
+    def __init__(self, host: Host, order: ExecOrder, end_it: Callable[[], Awaitable[None]]) -> None:
+        self.host = host
+        self._order = order
+        self._end_it = end_it
+        self._begun = time.monotonic()
+        self._unread: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+        self._unsent = bytearray()
+        self._input_ends = False
+        self._rest: Output | None = None  # set by wait(): what was not received then goes there
+        self._changed = anyio.Event()
+        self._outcome: ExecOutcome | None = None
+        self._kills = host.memory.kills(host.container)
+
+    async def run(self, *, task_status: TaskStatus[bool] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Carries the process; `task_status` tells whether it could be started."""
+        exec_id = await started_exec(self.host, self._order)
+        stream = None if exec_id is None else self.host.engine.exec_start(exec_id)
+        if exec_id is None or stream is None:
+            await note_loss(self.host)
+            self._end(LOST)
+            task_status.started(False)
+            return
+        self.host.execs += 1
+        await self._carry(exec_id, stream, task_status)
+
+    async def _carry(
+        self, exec_id: str, opening: AbstractAsyncContextManager[Stream], task_status: TaskStatus[bool]
+    ) -> None:
+        try:
+            async with opening as stream, task_group() as group:
+                task_status.started(True)
+                group.start_soon(self._send_all, stream)
+                while (chunk := await stream.receive()) is not None:
+                    await self._take(chunk.stream, chunk.data)
+                group.cancel_scope.cancel()
+        except (Conflict, NotFound):
+            await note_loss(self.host)
+            self._end(LOST)
+            return
+        except EngineRefused as error:
+            self._unread["stderr"] += error.message.encode()
+            self._end(ExecOutcome(exit_code=126, stdout=b"", stderr=b""))
+            return
+        code = await exit_code(self.host, exec_id)
+        lost = code is None or (code == KILLED and await gone(self.host))
+        if lost:
+            await note_loss(self.host)
+        self._end(
+            ExecOutcome(
+                exit_code=KILLED if code is None else code,
+                stdout=b"",
+                stderr=b"",
+                oom_killed=self.host.memory.kills(self.host.container) > self._kills
+                or (lost and self.host.ended == "oom"),
+                host_lost=lost,
+                duration_seconds=time.monotonic() - self._begun,
+            )
+        )
+
+    async def send(self, data: bytes) -> None:
+        """Takes bytes for the process; waits only while very much has not been read by it. Quiet after its end."""
+        while len(self._unsent) > UNSENT_BYTES and self._outcome is None:
+            await self._changed.wait()
+        self._unsent += data
+        self._announce()
+
+    async def close_stdin(self) -> None:
+        """The process sees the end of its input after what was sent."""
+        self._input_ends = True
+        self._announce()
+
+    async def receive(self, seconds: float | None) -> tuple[bytes, bytes, bool]:
+        """(stdout, stderr, ended): what came since the last call; waits for at least a byte or the end."""
+        with anyio.move_on_after(seconds):
+            while not any(self._unread.values()) and self._outcome is None:
+                await self._changed.wait()
+        out, err = (bytes(self._unread[name]) for name in ("stdout", "stderr"))
+        for data in self._unread.values():
+            data.clear()
+        self._announce()
+        return out, err, self._outcome is not None
+
+    async def wait(self, seconds: float | None) -> ExecOutcome | None:
+        """How it ended, with what was not received; None when `seconds` passed before."""
+        if self._rest is None:
+            self._rest = Output(self.host, self._order.keep)
+            for name, data in self._unread.items():
+                self._capture(name, bytes(data))
+                data.clear()
+            self._announce()
+        with anyio.move_on_after(seconds):
+            while self._outcome is None:
+                await self._changed.wait()
+        if self._outcome is None:
+            return None
+        ended, rest = self._outcome, self._rest
+        return ExecOutcome(
+            exit_code=ended.exit_code,
+            stdout=rest.stdout.content(),
+            stderr=rest.stderr.content(),
+            truncated=rest.truncated,
+            oom_killed=ended.oom_killed,
+            host_lost=ended.host_lost,
+            duration_seconds=ended.duration_seconds,
+        )
+
+    async def close(self) -> None:
+        """Ends it: by the end of its input when it takes that, else by force."""
+        await self.close_stdin()
+        if await self.wait(CLOSE_SECONDS) is None:
+            await self._end_it()
+            await self.wait(CLOSE_SECONDS)
+
+    async def _take(self, stream: str, data: bytes) -> None:
+        self.host.printed += len(data)
+        if self.host.printed > self.host.blueprint.limits.output_total_bytes:
+            await self.host.end("output_limit")
+        while self._rest is None and sum(map(len, self._unread.values())) > UNREAD_BYTES:
+            await self._changed.wait()
+        if self._rest is not None:
+            self._capture(stream, data)
+        else:
+            self._unread[stream] += data
+            self._announce()
+
+    def _capture(self, stream: str, data: bytes) -> None:
+        if self._rest is not None:
+            (self._rest.stdout if stream == "stdout" else self._rest.stderr).add(data)
+
+    async def _send_all(self, stream: Stream) -> None:
+        try:
+            while True:
+                while self._unsent:
+                    piece = bytes(self._unsent)
+                    self._unsent.clear()
+                    self._announce()
+                    await stream.send(piece)
+                if self._input_ends:
+                    await stream.close_stdin()
+                    return
+                await self._changed.wait()
+        except EngineUnreachable:
+            return  # the process closed its stdin or ended; its end is told by its output's
+
+    def _end(self, outcome: ExecOutcome) -> None:
+        self._outcome = outcome
+        self._announce()
+
+    def _announce(self) -> None:
+        self._changed.set()
+        self._changed = anyio.Event()

@@ -1,0 +1,230 @@
+"""What an evaluator asks for, done: execs, open processes, files, resets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import anyio
+from anyio.abc import TaskGroup
+
+from scorehost.errors import AttemptFailed, ScorehostError
+from scorehost.hosts.execs import ExecOrder, ExecOutcome, run_exec
+from scorehost.hosts.frames import Budget
+from scorehost.hosts.host import Host
+from scorehost.hosts.messages import (
+    MAX_PART,
+    Close,
+    CloseStdin,
+    Exec,
+    Log,
+    Open,
+    ReadFile,
+    Receive,
+    Request,
+    Reset,
+    Send,
+    Wait,
+    WriteFile,
+)
+from scorehost.hosts.named import NamedHosts, UnknownEnvironment
+from scorehost.hosts.processes import Process
+from scorehost.model.failure import Phase, failure
+from scorehost.model.ids import EVALUATOR
+from scorehost.model.limits import Limits
+
+KILL_TRIES = 5
+KILL_SECONDS = 5.0
+_KILL_ALL = ("python3", "-S", "-c", "import os; os.kill(-1, 9)")
+
+
+class Refused(ScorehostError):
+    """A request that cannot be done; it raises `kind` in the evaluator."""
+
+    def __init__(self, kind: Literal["HostLost", "ScoringError"], message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Requests:
+    """Serves the requests of one evaluator. `single`: the task has no map, work goes beside the evaluator."""
+
+    def __init__(self, named: NamedHosts, host: Host, *, single: bool, limits: Limits) -> None:
+        self._named = named
+        self._host = host
+        self._single = single
+        self._limits = limits
+        self._budget = Budget()
+        self._processes: dict[int, Process] = {}
+        self._beside = anyio.Lock()
+        self._written: set[tuple[str | None, str]] = set()  # files of which more parts are to come
+
+    def count(self, line: Log) -> None:
+        """Counts a line for the journal. Raises ChannelViolation when there are too many."""
+        self._budget.spend(line)
+
+    async def answer(self, request: Request, group: TaskGroup) -> Mapping[str, Any] | None:
+        """The value of one reply. Raises UnknownEnvironment, BudgetSpent, Refused, AttemptFailed, EngineError."""
+        if isinstance(request, (Exec, Open, Reset)):
+            self._budget.spend(request)
+        match request:
+            case Exec():
+                return _told(await self._exec(request.name, self._order(request)))
+            case Open():
+                return {"process": await self._open(request, group)}
+            case Send():
+                await self._process(request.process).send(request.data)
+            case CloseStdin():
+                await self._process(request.process).close_stdin()
+            case Receive():
+                out, err, ended = await self._process(request.process).receive(request.timeout)
+                return {"stdout": out, "stderr": err, "ended": ended}
+            case Wait():
+                outcome = await self._process(request.process).wait(request.timeout)
+                return None if outcome is None else _told(outcome)
+            case Close():
+                await self._close(request.process)
+            case Reset():
+                await self._reset(request.name)
+            case WriteFile():
+                await self._write(request)
+            case ReadFile():
+                return await self._read(request)
+        return None
+
+    def _is_beside(self, name: str | None) -> bool:
+        if self._single and name is None:
+            return True
+        if self._single:
+            raise UnknownEnvironment(
+                f"{name!r}: this task has a single scoring environment; leave the name out (None)"
+            )
+        return False
+
+    def _order(self, request: Exec | Open, *, stdin: bytes | None = None) -> ExecOrder:
+        beside = self._is_beside(request.name)
+        limits = self._limits if beside else self._named.blueprint(request.name).limits
+        asked = request.timeout if isinstance(request, Exec) else None
+        return ExecOrder(
+            argv=request.argv,
+            seconds=limits.exec_seconds if asked is None else min(asked, limits.exec_seconds),
+            keep=limits.output_bytes,
+            stdin=request.stdin if isinstance(request, Exec) else stdin,
+            env=request.env or {},
+            workdir=request.workdir,
+        )
+
+    async def _exec(self, name: str | None, order: ExecOrder, *, filed: bool = True) -> ExecOutcome:
+        if not self._is_beside(name):
+            return await self._named.exec(name, order, filed=filed)
+        async with self._beside:
+            outcome = await run_exec(self._host, order, self._kill_beside)
+        if filed:
+            self._named.file(EVALUATOR, outcome)
+        return outcome
+
+    async def _kill_beside(self) -> None:
+        """Kills every process of the exec user in the evaluator's own host; the engine cannot end an exec."""
+        order = ExecOrder(_KILL_ALL, KILL_SECONDS, 1024)
+        for _ in range(KILL_TRIES):
+            outcome = await run_exec(self._host, order, _nothing)
+            self._host.execs -= 1
+            if outcome.exit_code == 0:
+                return
+        await self._host.end("lost")
+        text = "processes that ran beside the evaluator could not be ended"
+        raise AttemptFailed(failure(Phase.EVALUATE, "host_lost", text, retryable=False))
+
+    async def _open(self, request: Open, group: TaskGroup) -> int:
+        order = self._order(request, stdin=b"")
+        if self._is_beside(request.name):
+            process = Process(self._host, order, self._kill_beside)
+        else:
+            plan = self._named.blueprint(request.name)
+            host = await self._named.running(plan.name)
+            if host is None:
+                self._budget.closed()
+                raise Refused("HostLost", f"the host {plan.name} ended too often and is not started again")
+
+            async def end_host() -> None:
+                await self._named.end_for_close(host)
+
+            process = Process(host, order, end_host)
+        if not await group.start(process.run):
+            self._budget.closed()
+            raise Refused(
+                "HostLost", f"the host {process.host.blueprint.name} ended before the process began"
+            )
+        number = request.id
+        self._processes[number] = process
+        return number
+
+    def _process(self, number: int) -> Process:
+        if number not in self._processes:
+            raise Refused("ScoringError", "there is no such open process; it was closed before")
+        return self._processes[number]
+
+    async def _close(self, number: int) -> None:
+        process = self._process(number)
+        await process.close()
+        if self._processes.pop(number, None) is not None:
+            self._budget.closed()
+
+    async def _reset(self, name: str | None) -> None:
+        if self._is_beside(name):
+            raise Refused(
+                "ScoringError", "the evaluator's own host cannot be reset; declare a named environment"
+            )
+        await self._named.reset(name)
+
+    async def _write(self, request: WriteFile) -> None:
+        target = (request.name, request.path)
+        append = ("oflag=append", "conv=notrunc") if target in self._written else ()
+        self._written.discard(target)
+        argv = ("dd", f"of={request.path}", "status=none", *append)
+        order = ExecOrder(argv, self._limits.exec_seconds, 4096, stdin=request.data)
+        outcome = await self._exec(request.name, order, filed=False)
+        _expect_done(outcome, f"{request.path} cannot be written")
+        if request.more:
+            self._written.add(target)
+
+    async def _read(self, request: ReadFile) -> Mapping[str, Any]:
+        argv = (
+            "dd",
+            f"if={request.path}",
+            "iflag=fullblock,skip_bytes",
+            f"skip={request.offset}",
+            f"bs={MAX_PART}",
+            "count=1",
+            "status=none",
+        )
+        outcome = await self._exec(
+            request.name, ExecOrder(argv, self._limits.exec_seconds, 2 * MAX_PART), filed=False
+        )
+        _expect_done(outcome, f"{request.path} cannot be read")
+        return {"data": outcome.stdout, "ended": len(outcome.stdout) < MAX_PART}
+
+
+def _told(outcome: ExecOutcome) -> Mapping[str, Any]:
+    return {
+        "exit_code": outcome.exit_code,
+        "stdout": outcome.stdout,
+        "stderr": outcome.stderr,
+        "truncated": outcome.truncated,
+        "timed_out": outcome.timed_out,
+        "oom_killed": outcome.oom_killed,
+        "host_lost": outcome.host_lost,
+        "duration_seconds": outcome.duration_seconds,
+    }
+
+
+def _expect_done(outcome: ExecOutcome, what: str) -> None:
+    if outcome.host_lost:
+        raise Refused("HostLost", f"{what}: the host ended")
+    if outcome.timed_out or outcome.exit_code != 0:
+        said = outcome.stderr.decode("utf-8", "replace").strip()[-300:]
+        raise Refused("ScoringError", f"{what}: {said or outcome.exit_code}")
+
+
+async def _nothing() -> None:
+    return

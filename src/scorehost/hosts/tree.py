@@ -1,0 +1,130 @@
+"""Files that go into a host: a frozen list of entries, its digest, and the archive that carries it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+CHUNK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One regular file: `path` below the tree's folder (surrogates carry bytes that are not UTF-8), where its
+    content lies on disk, and what the content is known to be.
+    """
+
+    path: str
+    source: Path
+    sha256: str
+    size: int
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Files below one folder of a host, in byte order of path, with empty folders that it needs."""
+
+    entries: tuple[Entry, ...] = ()
+    folders: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of content."""
+        return sum(entry.size for entry in self.entries)
+
+    @property
+    def digest(self) -> str:
+        """`sha256:` over `path NUL x-or-dash NUL content-sha256 LF` per file, in byte order of path."""
+        digest = hashlib.sha256()
+        for entry in sorted(self.entries, key=lambda entry: name_bytes(entry.path)):
+            mode = b"x" if entry.executable else b"-"
+            digest.update(b"\0".join((name_bytes(entry.path), mode, entry.sha256.encode())) + b"\n")
+        return "sha256:" + digest.hexdigest()
+
+
+def name_bytes(name: str) -> bytes:
+    """A path as the bytes that the file system holds."""
+    return name.encode("utf-8", "surrogateescape")
+
+
+def read_tree(files: Iterable[tuple[str, Path]]) -> Tree:
+    """A tree of dataset files, hashed as they are now. Raises OSError when one cannot be read."""
+    entries = []
+    for path, source in files:
+        with source.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256")
+        status = source.stat()
+        entries.append(Entry(path, source, digest.hexdigest(), status.st_size, bool(status.st_mode & 0o100)))
+    return Tree(tuple(entries))
+
+
+class ChangedWhileSent(Exception):
+    """A file was not the one that had been hashed when it was put into the archive; `path` names it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def archive(trees: Iterable[tuple[str, Tree]]) -> Iterator[bytes]:
+    """A tar archive of the trees, each below its folder, in pieces of about 1 MiB.
+
+    All is owned by root with modes 0644, 0755 for folders and what may be executed, times 0. Every content is
+    hashed again while it is read: raises `ChangedWhileSent` when it is not what the entry says.
+    """
+    made: set[str] = set()
+    pending = io.BytesIO()
+    for folder, tree in trees:
+        prefix = f"{folder}/" if folder else ""
+        names = [folder] if folder else []
+        names += [prefix + name for name in tree.folders]
+        for name in names:
+            yield from _folders(name, made)
+        for entry in tree.entries:
+            path = prefix + entry.path
+            parent = path.rpartition("/")[0]
+            if parent:
+                yield from _folders(parent, made)
+            info = tarfile.TarInfo(path)
+            info.size = entry.size
+            info.mode = 0o755 if entry.executable else 0o644
+            pending.write(_header(info))
+            digest = hashlib.sha256()
+            sent = 0
+            with entry.source.open("rb") as stream:
+                while data := stream.read(CHUNK):
+                    sent += len(data)
+                    if sent > entry.size:
+                        raise ChangedWhileSent(path)
+                    digest.update(data)
+                    pending.write(data)
+                    if pending.tell() >= CHUNK:
+                        yield pending.getvalue()
+                        pending = io.BytesIO()
+            if sent != entry.size or digest.hexdigest() != entry.sha256:
+                raise ChangedWhileSent(path)
+            pending.write(b"\0" * (-entry.size % tarfile.BLOCKSIZE))
+    pending.write(b"\0" * (2 * tarfile.BLOCKSIZE))
+    yield pending.getvalue()
+
+
+def _folders(name: str, made: set[str]) -> Iterator[bytes]:
+    parts = name.split("/")
+    for count in range(1, len(parts) + 1):
+        path = "/".join(parts[:count])
+        if path not in made:
+            made.add(path)
+            info = tarfile.TarInfo(path)
+            info.type = tarfile.DIRTYPE
+            info.mode = 0o755
+            yield _header(info)
+
+
+def _header(info: tarfile.TarInfo) -> bytes:
+    # GNU format carries any bytes in names and any size; PAX would need names that are UTF-8.
+    return info.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")

@@ -1,0 +1,98 @@
+"""summary.json of a job."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from scorehost.model.frozen import Frozen
+
+JobStatus = Literal["complete", "incomplete", "interrupted", "invalidated"]
+FORMAT = "scorehost.summary/1"
+
+
+class Counts(Frozen):
+    """How many attempts ended how."""
+
+    PASS: int
+    FAIL: int
+    ERROR: int
+
+
+class ErrorCount(Frozen):
+    """How many attempts are ERROR for one kind and blame."""
+
+    kind: str
+    blame: str
+    count: int
+
+
+class Bounds(Frozen):
+    """The mean with every ERROR as the lowest, and with every ERROR as the highest score.
+
+    None when a task's range is open, or when nothing is done.
+    """
+
+    lower: float | None
+    upper: float | None
+
+
+class MetricSummary(Frozen):
+    """A declared metric over `n` attempts that returned it as a number; `value` None when none did."""
+
+    id: str
+    direction: Literal["maximize", "minimize"]
+    aggregate: Literal["mean", "median", "min", "max", "sum"]
+    value: float | None
+    n: int
+
+
+class Group(Frozen):
+    """The figures of a set of attempts: of a task, a submission, a tag, or the whole job.
+
+    `mean_score` rests on `n` attempts, of which `errors_as_lowest` are ERRORs that count as the lowest score;
+    `errors_left_out` are in neither. `pass_at_k` and `pass_power_k` go from k (as text) to a rate, None where a
+    task has fewer than k samples that count.
+    """
+
+    planned: int
+    done: int
+    counts: Counts
+    errors: tuple[ErrorCount, ...]
+    mean_score: float | None
+    n: int
+    errors_as_lowest: int
+    errors_left_out: int
+    bounds: Bounds
+    pass_at_k: dict[str, float | None]
+    pass_power_k: dict[str, float | None]
+    agreement: float | None
+    metrics: tuple[MetricSummary, ...]
+
+
+class Rank(Frozen):
+    """A submission's place; `score` is its lower bound, or its mean where a range is open and no ERROR left out."""
+
+    rank: int
+    submission: str
+    score: float | None
+    tasks: int
+
+
+class Summary(Group):
+    """The content of summary.json: the whole job's figures, then those of its parts."""
+
+    format: Literal["scorehost.summary/1"] = FORMAT
+    job_id: str
+    name: str | None
+    dataset_id: str
+    dataset_version: str
+    status: JobStatus
+    message: str = Field("", description="why it stopped early, or what makes it invalid")
+    started_at: str
+    finished_at: str
+    tasks: dict[str, Group]
+    submissions: dict[str, Group]
+    tags: dict[str, Group]
+    ranking: tuple[Rank, ...]
