@@ -1,8 +1,8 @@
 """The door to Docker: the values that pass it and the protocol that every engine keeps.
 
-Every method raises only `EngineUnreachable`, `EngineTimeout`, `EngineRefused` (with `NotFound`, `Conflict`), and is
-safe to cancel: what it was about to make is taken back, or carries its labels so that `list_containers` finds it.
-Times are seconds, sizes bytes.
+Every method raises only `EngineUnreachable`, `EngineTimeout`, `EngineRefused` (with `NotFound`, `Conflict`), and
+is safe to cancel: what it was about to make is taken back, or carries its labels so that `list_containers` finds
+it. Times are seconds, sizes bytes.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Tmpfs:
 class ContainerSpec:
     """A container as the hosts layer wants it.
 
-    What is not here is fixed by the engine layer (see `container_config.py`): network none, read-only root, no
+    What is not here is fixed by the engine layer (`container_config.py`): network none, read-only root, no
     capabilities, no new privileges, init, no log, private namespaces.
 
     `volumes` are paths that get an empty anonymous volume each, labelled, never filled from the image, and
@@ -191,7 +191,7 @@ class Engine(Protocol):
         """What the engine knows of it now."""
 
     async def wait(self, container: str) -> ContainerState:
-        """Waits for the main process of a started container to end, however long it takes; NotFound when removed."""
+        """Waits for the main process of a started container to end, however long; NotFound when removed."""
 
     async def exec_create(
         self,

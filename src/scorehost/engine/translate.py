@@ -102,8 +102,7 @@ def unreachable(causes: list[BaseException], *, doing: str, endpoint: Endpoint) 
         (
             any(isinstance(cause, (ssl.SSLError, requests.exceptions.SSLError)) for cause in causes),
             f"TLS with {endpoint} failed.",
-            "Set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH to the folder of ca.pem, cert.pem, key.pem; "
-            "a port without TLS needs `unset DOCKER_TLS_VERIFY`.",
+            "Set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the folder of its PEM files; or unset both.",
         ),
         (
             numbers & {errno.EHOSTUNREACH, errno.ENETUNREACH},

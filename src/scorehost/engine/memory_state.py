@@ -1,0 +1,92 @@
+"""What the in-memory engine keeps: its containers, execs, planned faults and listeners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+
+from scorehost.engine.door import ContainerSpec, EngineInfo, Event, Image
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from scorehost.engine.memory_files import MemoryFiles
+    from scorehost.engine.memory_pipe import Pipe
+    from scorehost.engine.memory_process import Context, Launch, Process
+
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+INFO = EngineInfo(
+    endpoint="memory",
+    version="memory",
+    api_version="1.41",
+    kernel="memory",
+    architecture="amd64",
+    operating_system="memory",
+    cpus=4,
+    memory_bytes=16 * 1024**3,
+    default_runtime="memory",
+    runtimes=("memory",),
+    cgroup_version="2",
+)
+
+
+@dataclass(slots=True)
+class MemoryContainer:
+    """A container with its files, volumes and main process."""
+
+    id: str
+    spec: ContainerSpec
+    image: Image
+    files: MemoryFiles
+    volumes: dict[str, str]  # volume's name -> target
+    process: Process
+    created: float
+    status: str = "created"
+    oom_killed: bool = False
+    execs: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class MemoryExec:
+    """A process beside the main one."""
+
+    container: MemoryContainer
+    launch: Launch
+    process: Process
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error that a call is to raise, before or after its work."""
+
+    error: Exception
+    after: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Somebody who wants the events of containers with these labels."""
+
+    labels: Mapping[str, str]
+    pipe: Pipe[Event]
+
+
+async def events_of(pipe: Pipe[Event]) -> AsyncIterator[Event]:
+    """The pipe's events until it ends."""
+    while (event := await pipe.get()) is not None:
+        yield event
+
+
+async def sleep_program(context: Context) -> int:
+    """What `sleep N` does."""
+    words = context.launch.argv[1:]
+    await anyio.sleep(float(words[0]) if words and words[0] != "infinity" else float("inf"))
+    return 0
+
+
+def carries(container: MemoryContainer, labels: Mapping[str, str | None]) -> bool:
+    """Whether the container has all labels; a value of None asks for the key alone."""
+    own = container.spec.labels
+    return all(key in own and value in {None, own[key]} for key, value in labels.items())
