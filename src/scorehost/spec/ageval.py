@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from scorehost.spec.problems import Problems
-from scorehost.spec.yaml_tree import Map, Scalar, find, without
+from typing import TYPE_CHECKING
+
+from scorehost.spec.yaml_tree import Map, Scalar, find, without_key
+
+if TYPE_CHECKING:
+    from scorehost.spec.problems import Problems
 
 DATASET_FILE = "ageval.yaml"
 FORMATS = {"dataset": "ageval.dataset/1", "task": "ageval.task/1", "profiles": "ageval.profiles/1"}
@@ -14,7 +18,7 @@ def task_tree(tree: Map, ignored: set[str]) -> Map:
     if tree.get("agent_profiles") is None:
         return tree
     ignored.add("agent_profiles")
-    return without(tree, ("agent_profiles",))
+    return without_key(tree, "agent_profiles")
 
 
 def profiles_tree(tree: Map, problems: Problems, ignored: set[str], *, named: bool) -> Map:
@@ -29,9 +33,9 @@ def profiles_tree(tree: Map, problems: Problems, ignored: set[str], *, named: bo
             problems.add(environment.place, "environment", text, "Write `environment: docker`")
         else:
             ignored.add("environment")
-        tree = without(tree, ("environment",))
+        tree = without_key(tree, "environment")
     isolated = find(tree, ("evaluate_host", "isolated"))
-    if named and not (isolated.whole and isinstance(isolated.node, Scalar) and isolated.node.value is True):
+    if named and not (isinstance(isolated.node, Scalar) and isolated.node.value is True):
         text = "named environments need scoring containers of their own"
         problems.add(
             isolated.place, "evaluate_host.isolated", text, "Write `evaluate_host: {isolated: true}`"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from scorehost.spec.files import relative_path_fault
-from scorehost.spec.problems import Problems
-from scorehost.spec.task import Artifact, TaskSpec
-from scorehost.spec.yaml_tree import Loc, Map, find
+from scorehost.spec.yaml_tree import Loc, Map, Sequence, find
+
+if TYPE_CHECKING:
+    from scorehost.spec.problems import Problems
+    from scorehost.spec.task import Artifact, TaskSpec
 
 HOMES = ("artifacts", "workspace")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -32,10 +35,13 @@ def check_artifacts(spec: TaskSpec, tree: Map, problems: Problems) -> None:
     if rows is None:
         return
     known = {artifact.id: artifact for artifact in spec.artifacts}
+    listed = find(tree, _PUBLISHABLE).node
+    # Rows that fit no artifact were told already; what they are called is not known here.
+    complete = not isinstance(listed, Sequence) or listed.numbers is None
     used: set[str] = set()
     for number, row in enumerate(rows):
         loc = (*_INPUTS, number)
-        if row.artifact not in known:
+        if row.artifact not in known and complete:
             say(
                 (*loc, "artifact"),
                 f"no artifact is called `{row.artifact[:60]}`",
@@ -74,7 +80,7 @@ def _path(loc: Loc, text: str, artifact: Artifact | None, say: Say) -> None:
     fault = relative_path_fault(text)
     if fault:
         say(loc, f"the path {fault}", "Write a path below artifacts/ or workspace/")
-    elif text.split("/")[0] not in HOMES:
+    elif text.partition("/")[0] not in HOMES:
         say(loc, f"`{text[:60]}` is not below artifacts/ or workspace/", "Put it below one of them")
     elif text in HOMES and artifact is not None and artifact.kind != "tree":
         say(loc, f"`{text}` is a folder, and the artifact is a file", f"Write `{text}/NAME`, or `kind: tree`")

@@ -5,17 +5,23 @@ from __future__ import annotations
 import difflib
 import json
 import types
-from collections.abc import Iterable
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from scorehost.model.frozen import Frozen
-from scorehost.spec.problems import Problems
 from scorehost.spec.wording import REASONS, wording
-from scorehost.spec.yaml_tree import Loc, Map, Scalar, find, join, plain, walk, without
+from scorehost.spec.yaml_tree import Entry, Loc, Map, Scalar, find, join, plain, walk, without_key
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic_core import ErrorDetails
+
+    from scorehost.spec.problems import Problems
+
+UNREAD = "unread"
+_ROUNDS = 12  # each takes out what does not fit; a key, then a row that misses it, then its list, …
 Bound = TypeVar("Bound", bound=Frozen)
 
 
@@ -27,63 +33,81 @@ def bind(
     quote: bool = True,
     ignored: set[str] | None = None,
     silent: Iterable[Loc] = (),
-) -> Bound | None:
-    """The model of `tree`, or None after its problems were added.
+) -> tuple[Bound | None, Map]:
+    """The model of `tree`, every misfit added to `problems`, and the tree as far as it fits the model.
 
-    `ignored`: unknown keys go there and are left out, instead of being problems. `silent`: places whose misfits
-    were told already. `quote=False`: no message holds a value.
+    With misfits the model is what the rest makes, so that further rules can be checked, or None.
+    `ignored`: unknown keys go there instead of being problems. `silent`: places whose misfits were told.
+    `quote=False`: no message holds a value.
     """
     refused = {loc for loc, node in walk(tree) if isinstance(node, Scalar) and node.kind == "refused"}
     quiet = refused | set(silent)
-    errors = _errors(model, tree)
-    unknown = [error["loc"] for error in errors if error["type"] == "extra_forbidden"]
-    for loc in unknown:
-        _unknown(model, tree, loc, problems, ignored)
-        tree = without(tree, loc)
-    if unknown:
-        errors = _errors(model, tree)
+    for round_ in range(_ROUNDS):
+        bound, errors = _validated(model, tree)
+        if bound is not None:
+            return bound, tree
+        fresh = [error for error in errors if not any(error["loc"][: len(loc)] == loc for loc in quiet)]
+        if round_ == 0:
+            # What later rounds find follows from what was taken out in earlier ones.
+            _tell(model, tree, fresh, problems, quote=quote, ignored=ignored)
+        tree = _pruned(tree, errors)
+    return None, tree
+
+
+def _pruned(tree: Map, errors: list[ErrorDetails]) -> Map:
+    # From the end, so that numbers of items before it stay true.
+    for loc in sorted({find(tree, error["loc"]).loc for error in errors}, key=_order, reverse=True):
+        tree = without_key(tree, *loc) if loc else _filled(tree, errors)
+    return tree
+
+
+def _order(loc: Loc) -> tuple[tuple[bool, int, str], ...]:
+    return tuple((isinstance(step, str), step if isinstance(step, int) else 0, str(step)) for step in loc)
+
+
+def _filled(tree: Map, errors: list[ErrorDetails]) -> Map:
+    """A file without a key that it must have, as if some text stood there."""
+    entries = dict(tree.entries)
     for error in errors:
-        if not any(error["loc"][: len(loc)] == loc for loc in quiet):
-            _misfit(tree, error, errors, problems, quote)
-    if errors or refused or (unknown and ignored is None):
-        return None
-    return model.model_validate_json(_json(tree))
+        if error["type"] == "missing" and len(error["loc"]) == 1:
+            entries[str(error["loc"][0])] = Entry(tree.place, Scalar(tree.place, "refused", UNREAD, UNREAD))
+    return Map(tree.place, entries)
 
 
-def _json(tree: Map) -> str:
-    # JSON mode: pydantic's strict Python mode takes no list for a tuple.
-    return json.dumps(plain(tree))
-
-
-def _errors(model: type[Frozen], tree: Map) -> list[ErrorDetails]:
+def _validated(model: type[Bound], tree: Map) -> tuple[Bound | None, list[ErrorDetails]]:
     try:
-        model.model_validate_json(_json(tree))
+        # JSON mode: pydantic's strict Python mode takes no list for a tuple.
+        return model.model_validate_json(json.dumps(plain(tree))), []
     except ValidationError as error:
-        return error.errors(include_url=False)
-    return []
+        return None, error.errors(include_url=False)
 
 
-def _misfit(
-    tree: Map, error: ErrorDetails, errors: list[ErrorDetails], problems: Problems, quote: bool
+def _tell(
+    model: type[Frozen],
+    tree: Map,
+    errors: list[ErrorDetails],
+    problems: Problems,
+    *,
+    quote: bool,
+    ignored: set[str] | None,
 ) -> None:
-    loc = error["loc"]
-    found = find(tree, loc)
-    if error["type"] == "missing":
-        problems.add(found.place, join(loc), "is missing", "Write it")
-        return
-    if found.key in REASONS:
-        text, hint = REASONS[found.key]
-    else:
-        text, hint = wording(error, found.node, quote=quote)
-        others = [e for e in errors if e is not error and find(tree, e["loc"]).key == found.key]
-        if others and not found.whole:
+    groups: dict[Loc, list[ErrorDetails]] = {}
+    for error in errors:
+        if error["type"] == "extra_forbidden":
+            _unknown(model, tree, error["loc"], problems, ignored)
+        elif error["type"] == "missing":
+            problems.add(find(tree, error["loc"]).place, join(error["loc"]), "is missing", "Write it")
+        else:
+            groups.setdefault(find(tree, error["loc"]).loc, []).append(error)
+    for loc, group in groups.items():
+        found = find(tree, loc)
+        words = [wording(error, found.node, quote=quote) for error in group]
+        text, hint = words[0]
+        if len(words) > 1:
             # Members of a union: one message for all of them.
-            first = next(e for e in errors if find(tree, e["loc"]).key == found.key)
-            if first is not error:
-                return
-            more = [wording(e, found.node, quote=quote).text.split(", and")[0] for e in others]
-            text = f"{text}; or it {', or '.join(more)}"
-    problems.add(found.place, found.key, text, hint)
+            text += "".join(f"; or it {other.text.split(', and')[0]}" for other in words[1:])
+            hint = "Write one of these"
+        problems.add(found.place, found.key, *REASONS.get(found.key, (text, hint)))
 
 
 def _unknown(model: type[Frozen], tree: Map, loc: Loc, problems: Problems, ignored: set[str] | None) -> None:

@@ -12,7 +12,6 @@ from scorehost.model.limits import Limits
 from scorehost.spec.profiles import Profiles
 from scorehost.spec.task import Evaluation, TaskSpec
 
-
 # Names of files that are not UTF-8 hold surrogates, which pydantic's text refuses.
 TreeFiles = Annotated[dict[str, Path], SkipValidation]
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scorehost.model.ids import EVALUATOR, HOST_NAME
-from scorehost.spec.dataset import Task
-from scorehost.spec.problems import Problems
-from scorehost.spec.profiles import Profiles
 from scorehost.spec.recipes import check_recipe, resolve_in
-from scorehost.spec.task import NamedEnvironment, TaskSpec
 from scorehost.spec.yaml_tree import Loc, Map, find
+
+if TYPE_CHECKING:
+    from scorehost.spec.dataset import Task
+    from scorehost.spec.problems import Problems
+    from scorehost.spec.profiles import Profiles
+    from scorehost.spec.task import NamedEnvironment, TaskSpec
 
 IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,511}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -43,7 +45,7 @@ class Resolved(NamedTuple):
 
 
 class EnvironmentCheck:
-    """Checks one task's environments; `task` and `dataset` are its folders, `shown` how messages call the task's."""
+    """Checks one task's environments; `shown` is how messages call the folder `task`."""
 
     def __init__(
         self, spec: TaskSpec, tree: Map, problems: Problems, *, task: Path, dataset: Path, shown: str
@@ -113,7 +115,7 @@ class EnvironmentCheck:
     def _paths(self, loc: Loc, environment: NamedEnvironment) -> None:
         for number, text in enumerate(environment.scratch):
             parts = text.split("/")
-            if not text.startswith("/") or len(parts) < 2 or {"", ".", ".."} & set(parts[1:]) or "\0" in text:
+            if not text.startswith("/") or {"", ".", ".."} & set(parts[1:]) or "\0" in text:
                 self._say(
                     (*loc, "scratch", number), "must be an absolute path without `.` and `..`", "Write it so"
                 )
@@ -172,7 +174,7 @@ class EnvironmentCheck:
     def _memory(self, loc: Loc, name: str, tmpfs: int, memory: int) -> None:
         found = find(self._tree, loc)
         text = f"{tmpfs} MiB of scratch space are more than the {memory} MiB of memory that they count into"
-        if found.whole:
+        if found.loc == loc:
             self._problems.add(found.place, found.key, text, "Lower tmpfs_mb, or raise memory_mb")
         else:
             # The default, which nobody wrote: memory simply runs out first.

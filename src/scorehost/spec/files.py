@@ -11,13 +11,15 @@ from scorehost.spec.problems import Place, Problems
 SOLUTIONS = ("solution", "solution-wrong")
 # What running Python by hand leaves behind: it is no part of a dataset, and would change its digests.
 _LEFTOVERS = {"__pycache__"}
+_STEP = 255  # bytes that a file system takes for one name
+_PATH = 1024
 
 
 def collect(folder: Path, *, within: Path, shown: str, problems: Problems) -> dict[str, Path]:
-    """Regular files below `folder`, by path relative to it with `/`, in order; {} when there is no folder.
+    """Regular files below `folder` by path relative to it with `/`, in order; {} when there is no folder.
 
-    A link to a regular file below `within` stands for that file, unless it is a solution. Every other link, and
-    whatever is neither file nor folder, is a problem; `shown` is how messages call `folder`.
+    A link to a regular file below `within` stands for that file, unless it is a solution. Every other link is a
+    problem, and so is whatever is neither file nor folder; `shown` is how messages call `folder`.
     """
     if not os.path.lexists(folder):
         return {}
@@ -61,34 +63,35 @@ def _file(path: Path, within: Path, shown: str, problems: Problems) -> Path | No
     if not stat.S_ISLNK(mode):
         problems.add(Place(shown), "", "is neither a file nor a folder", "Remove it")
         return None
-    target = Path(os.path.realpath(path))
-    if not target.is_file():
-        what = "is a link to a folder" if target.is_dir() else "is a link that leads to no file"
-        problems.add(Place(shown), "", what, "Put the files themselves there")
-        return None
-    home = Path(os.path.realpath(within))
+    target, home = Path(os.path.realpath(path)), Path(os.path.realpath(within))
+    fault = _link_fault(target, home)
+    if fault:
+        problems.add(Place(shown), "", fault, "Put the file itself there")
+    return None if fault else target
+
+
+def _link_fault(target: Path, home: Path) -> str:
     if not target.is_relative_to(home):
-        problems.add(Place(shown), "", "is a link that leaves the task", "Put a copy of the file there")
-        return None
+        return "is a link that leaves the task"
+    if target.is_dir():
+        return "is a link to a folder"
+    if not target.is_file():
+        return "is a link that leads to no file"
     if target.relative_to(home).parts[0] in SOLUTIONS:
-        problems.add(Place(shown), "", "is a link into a solution", "Put a copy of the file there")
-        return None
-    return target
+        return "is a link into a solution"
+    return ""
 
 
 def relative_path_fault(text: str) -> str:
     """Why `text` is no plain relative path with `/`; empty when it is one."""
-    if not text:
-        return "is empty"
-    if "\0" in text:
-        return "holds a NUL"
-    if text.startswith("/"):
-        return "is absolute"
-    parts = text.split("/")
-    if ".." in parts:
-        return "holds `..`"
-    if "." in parts or "" in parts:
-        return "holds an empty step or `.`"
-    if any(len(part.encode()) > 255 for part in parts) or len(text.encode()) > 1024:
-        return "is too long (255 bytes a step, 1,024 in all)"
-    return ""
+    steps = text.split("/")
+    faults = (
+        (not text, "is empty"),
+        ("\0" in text, "holds a NUL"),
+        (text.startswith("/"), "is absolute"),
+        (".." in steps, "holds `..`"),
+        ("." in steps or "" in steps, "holds an empty step or `.`"),
+        (max(len(step.encode()) for step in steps) > _STEP, f"has a step of more than {_STEP} bytes"),
+        (len(text.encode()) > _PATH, f"is longer than {_PATH} bytes"),
+    )
+    return next((what for wrong, what in faults if wrong), "")

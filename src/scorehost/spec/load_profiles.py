@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scorehost.spec import ageval
 from scorehost.spec.bind import bind
@@ -12,6 +11,9 @@ from scorehost.spec.opening import open_kind
 from scorehost.spec.problems import Place, Problems
 from scorehost.spec.profiles import Profiles
 from scorehost.spec.secret_literals import refuse_secrets
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PROFILES_FILE = "profiles.yaml"
 _FORMATS = ("scorehost.profiles/1", ageval.FORMATS["profiles"])
@@ -26,18 +28,26 @@ class LoadedProfiles(NamedTuple):
 
 
 def load_profiles(
-    path: Path, *, shown: str, problems: Problems, asked: bool = False, named: bool = False
+    path: Path,
+    *,
+    shown: str,
+    problems: Problems,
+    asked: bool = False,
+    named: bool = False,
+    layout: str = "scorehost",
 ) -> LoadedProfiles:
     """The profiles at `path`, defaults when there is no file and none was `asked` for; problems are added.
 
-    `named`: some task has named environments. No message holds a value of the file, since it may be a secret.
+    `named`: some task has named environments. In the ageval `layout` the file needs no format line. No
+    message holds a value of the file, since it may be a secret.
     """
     default = LoadedProfiles(Profiles(), set(), isolated=False)
     if not path.exists():
         if asked:
             problems.add(Place(shown), "", "there is no such file", "Give the path of a profiles.yaml")
         return default
-    opened = open_kind(path, _FORMATS, shown=shown, problems=problems, quote=False)
+    assumed = ageval.FORMATS["profiles"] if layout == "ageval" else None
+    opened = open_kind(path, _FORMATS, shown=shown, problems=problems, quote=False, assumed=assumed)
     if opened is None:
         return default
     tree, kind = opened
@@ -48,5 +58,5 @@ def load_profiles(
         tree = ageval.profiles_tree(tree, problems, ignored, named=named)
     isolated = tree.get("evaluate_host") is not None
     tree = refuse(tree, PROFILES, problems)
-    profiles = bind(Profiles, tree, problems, quote=False, ignored=ignored if old else None, silent=silent)
+    profiles, _ = bind(Profiles, tree, problems, quote=False, ignored=ignored if old else None, silent=silent)
     return LoadedProfiles(profiles or Profiles(), ignored, isolated)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scorehost.model.ids import SUBMISSION_NAME, TASK_ID
 from scorehost.spec import ageval
 from scorehost.spec.artifacts import check_artifacts
 from scorehost.spec.bind import bind
-from scorehost.spec.submission import EXPECT_FILE, read_expectation
 from scorehost.spec.dataset import Expectation, Task
 from scorehost.spec.environments import EnvironmentCheck
 from scorehost.spec.files import collect
@@ -19,11 +16,17 @@ from scorehost.spec.not_yet import TASK, refuse
 from scorehost.spec.opening import open_kind
 from scorehost.spec.problems import Place, Problems
 from scorehost.spec.recipes import check_recipe
+from scorehost.spec.submission import EXPECT_FILE, read_expectation
 from scorehost.spec.task import TaskFile, TaskSpec
-from scorehost.spec.yaml_tree import Map, find, lay_under
+from scorehost.spec.yaml_tree import Loc, Map, Scalar, find, lay_under
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 TASK_FILE = "task.yaml"
 _FORMATS = {"scorehost": "scorehost.task/1", "ageval": ageval.FORMATS["task"]}
+_SCORE_RANGE: Loc = ("evaluation", "output", "score_range")
 
 
 @dataclass(slots=True)
@@ -88,11 +91,11 @@ def _spec(tree: Map, around: Surroundings) -> tuple[TaskSpec | None, Map]:
     if around.defaults is not None:
         tree = lay_under(around.defaults, tree)
     tree = refuse(tree, TASK, around.problems)
-    bound = bind(TaskFile, tree, around.problems, ignored=around.ignored if old else None)
+    bound, tree = bind(TaskFile, tree, around.problems, ignored=around.ignored if old else None)
     if bound is None:
         return None, tree
     values = {name: getattr(bound, name) for name in bound.model_fields_set - {"artifacts"}}
-    if old and not find(tree, ("evaluation", "output", "score_range")).whole:
+    if old and find(tree, _SCORE_RANGE).loc != _SCORE_RANGE:
         output = bound.evaluation.output.model_copy(update={"score_range": None})
         values["evaluation"] = bound.evaluation.model_copy(update={"output": output})
     values["parameters"] = {**bound.parameters, **around.parameters}
@@ -100,7 +103,10 @@ def _spec(tree: Map, around: Surroundings) -> tuple[TaskSpec | None, Map]:
 
 
 def _identity(spec: TaskSpec, tree: Map, folder: Path, problems: Problems) -> None:
-    place = find(tree, ("task_id",)).place
+    node = tree.get("task_id")
+    if not isinstance(node, Scalar) or node.kind == "refused":
+        return  # told already
+    place = node.place
     if not TASK_ID.fullmatch(spec.task_id):
         text = (
             "an id is small letters, digits, `.`, `_` and `-`, at most 128, and begins with a letter or digit"
@@ -127,7 +133,7 @@ def _evaluation(spec: TaskSpec, tree: Map, code: dict[str, Path], problems: Prob
         )
     reach = evaluation.output.score_range
     if reach is not None and reach[0] >= reach[1]:
-        found = find(tree, ("evaluation", "output", "score_range"))
+        found = find(tree, _SCORE_RANGE)
         problems.add(
             found.place, found.key, "the lower end must be below the upper end", "Write [lowest, highest]"
         )
@@ -184,12 +190,12 @@ def _code(folder: Path, around: Surroundings, shown: str) -> dict[str, Path]:
 
 
 def _single_recipe(folder: Path, around: Surroundings, shown: str) -> Path | None:
-    recipe = folder / "environment" / "evaluate.Dockerfile"
-    if not recipe.is_file():
-        return None
-    where = f"{shown}/environment/evaluate.Dockerfile"
-    check_recipe(recipe, task=folder, dataset=around.root, shown=where, problems=around.problems)
-    return recipe
+    single = folder / "environment" / "evaluate.Dockerfile"
+    for recipe in (single, folder / "environment" / "Dockerfile"):
+        if recipe.is_file():
+            where = f"{shown}/environment/{recipe.name}"
+            check_recipe(recipe, task=folder, dataset=around.root, shown=where, problems=around.problems)
+    return single if single.is_file() else None
 
 
 def _wrong(folder: Path, shown: str, problems: Problems) -> tuple[dict[str, Path], dict[str, Expectation]]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from scorehost.errors import SpecError
 from scorehost.spec import ageval
 from scorehost.spec.bind import bind
 from scorehost.spec.dataset import Dataset, DatasetFile, Task
@@ -17,6 +15,9 @@ from scorehost.spec.load_task import TASK_FILE, Surroundings, load_task
 from scorehost.spec.opening import open_kind
 from scorehost.spec.problems import Place, Problems
 from scorehost.spec.yaml_tree import Map, find
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
 
 DATASET_FILE = "dataset.yaml"
 _FORMATS: dict[str, tuple[str, Literal["scorehost", "ageval"]]] = {
@@ -35,16 +36,12 @@ def load_dataset(
 ) -> Dataset:
     """The dataset in the folder `root`.
 
-    `profiles`: another file than its profiles.yaml. `gold`: a folder of private gold, `<task_id>/…`, laid over the
-    dataset's. `parameters`: laid over each task's own, by key. `only`: ids of the tasks to read; the others are not
-    looked at. Raises `SpecError` with every problem of every file that was read.
+    `profiles`: another file than its profiles.yaml. `gold`: a folder of private gold, `<task_id>/…`, laid
+    over the dataset's. `parameters`: laid over each task's own, by key. `only`: ids of the tasks to read; the
+    others are not looked at. Raises `SpecError` with every problem of every file that was read.
     """
     problems = Problems()
-    dataset = _Loading(root, problems, gold, parameters or {}).dataset(profiles, only)
-    problems.raise_any()
-    if dataset is None:
-        raise SpecError([], hint=f"{root} cannot be read as a dataset")
-    return dataset
+    return _Loading(root, problems, gold, parameters or {}).dataset(profiles, only)
 
 
 def load_task_dir(
@@ -54,7 +51,7 @@ def load_task_dir(
     gold: Path | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """A dataset with the one task in the folder `path`: read in the dataset above it, else as a dataset of its own.
+    """A dataset with the one task in the folder `path`: read in the dataset above it, else on its own.
 
     Raises `SpecError` as `load_dataset` does.
     """
@@ -63,15 +60,17 @@ def load_task_dir(
         if any((parent / name).is_file() for name in (DATASET_FILE, ageval.DATASET_FILE)):
             if folder.parent == _tasks_folder(parent):
                 return load_dataset(
-                    parent, profiles=profiles, gold=gold, parameters=parameters, only={folder.name}
+                    _as_typed(parent), profiles=profiles, gold=gold, parameters=parameters, only={folder.name}
                 )
             break
     problems = Problems()
-    dataset = _Loading(path, problems, gold, parameters or {}).lone_task(profiles)
-    problems.raise_any()
-    if dataset is None:
-        raise SpecError([], hint=f"{path} cannot be read as a task")
-    return dataset
+    return _Loading(path, problems, gold, parameters or {}).lone_task(profiles)
+
+
+def _as_typed(folder: Path) -> Path:
+    """A folder below the working directory as a person there writes it."""
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 def _tasks_folder(root: Path) -> Path:
@@ -121,7 +120,7 @@ class _Loading:
             return fallback
         tree, _ = opened
         old = self.layout == "ageval"
-        bound = bind(DatasetFile, tree, self.problems, ignored=self.ignored if old else None)
+        bound, tree = bind(DatasetFile, tree, self.problems, ignored=self.ignored if old else None)
         defaults = tree.get("defaults")
         self.defaults = defaults if isinstance(defaults, Map) and not old else None
         fault = relative_path_fault(bound.tasks.root) if bound else ""
@@ -130,21 +129,21 @@ class _Loading:
             self.problems.add(found.place, found.key, f"the path {fault}", "Write a folder of the dataset")
         return bound if bound and not fault else fallback
 
-    def dataset(self, profiles: Path | None, only: Collection[str] | None) -> Dataset | None:
+    def dataset(self, profiles: Path | None, only: Collection[str] | None) -> Dataset:
         before = len(self.problems)
         head = self.head()
         if len(self.problems) > before and not (self.folder / head.tasks.root).is_dir():
-            return None
+            self.problems.raise_any()
         folders = self._folders(head.tasks.root, only)
         around = self._around()
         tasks = [load_task(path, around, shown=self.name(head.tasks.root, path.name)) for path in folders]
         return self._finish(head, [task for task in tasks if task is not None], around, profiles)
 
-    def lone_task(self, profiles: Path | None) -> Dataset | None:
+    def lone_task(self, profiles: Path | None) -> Dataset:
         if not (self.folder / TASK_FILE).is_file():
             hint = "Give a folder with a task.yaml"
             self.problems.add(Place(self.name()), "", f"there is no {TASK_FILE} here", hint)
-            return None
+            self.problems.raise_any()
         probe = open_kind(
             self.folder / TASK_FILE,
             ("scorehost.task/1", ageval.FORMATS["task"]),
@@ -216,17 +215,17 @@ class _Loading:
 
     def _finish(
         self, head: DatasetFile, tasks: list[Task], around: Surroundings, profiles: Path | None
-    ) -> Dataset | None:
+    ) -> Dataset:
         path = profiles.resolve() if profiles is not None else self.folder / PROFILES_FILE
         loaded = load_profiles(
             path,
             shown=str(profiles) if profiles is not None else self.name(PROFILES_FILE),
             problems=self.problems,
             asked=profiles is not None,
+            layout=self.layout,
             named=any(task.spec.evaluation.environments for task in tasks),
         )
-        if len(self.problems):
-            return None
+        self.problems.raise_any()
         warnings = list(around.warnings)
         if self.layout == "ageval":
             warnings += ageval.warning(around.ignored | loaded.ignored, isolated=loaded.isolated)

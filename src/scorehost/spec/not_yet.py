@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from scorehost.spec.problems import Problems
-from scorehost.spec.yaml_tree import Loc, Map, Node, Scalar, Sequence, find, join, walk, without
+from scorehost.spec.yaml_tree import Loc, Map, Node, Scalar, Sequence, find, join, walk, without_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scorehost.spec.problems import Problems
 
 ANY = "*"
 
@@ -63,7 +66,7 @@ def refuse(tree: Map, table: tuple[NotYet, ...], problems: Problems) -> Map:
         for row in table:
             if _matches(loc, row.loc) and row.when(node):
                 problems.add(find(tree, loc).key_place, join(loc), f"not yet: {row.what}", row.instead)
-                tree = without(tree, loc)
+                tree = without_key(tree, *loc)
     return tree
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scorehost.spec.files import SOLUTIONS, collect, relative_path_fault
 from scorehost.spec.problems import Place, Problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 GOLD = "evaluation"
 _PRIVATE = (GOLD, *SOLUTIONS)
@@ -63,11 +66,9 @@ def _sources(text: str) -> Iterator[tuple[int, str]]:
                 yield line, source
         if word.upper() not in {"COPY", "ADD"}:
             continue
-        flags, paths = [], []
-        for argument in _arguments(rest):
-            (flags if argument.startswith("--") and not paths else paths).append(argument)
-        if not any(flag.startswith("--from=") for flag in flags):
-            for source in paths[:-1]:
+        arguments = _arguments(rest)
+        if not any(argument.startswith("--from=") for argument in arguments):
+            for source in arguments[:-1]:
                 yield line, source
 
 

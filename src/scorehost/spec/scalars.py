@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from scorehost.spec.yaml_tree import ScalarKind
+if TYPE_CHECKING:
+    from scorehost.spec.yaml_tree import ScalarKind
 
 MAX_DIGITS = 300
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
@@ -65,23 +66,27 @@ class Resolved(NamedTuple):
 
 
 def resolve(raw: str) -> Resolved:
-    """What the unquoted scalar `raw` stands for. Numbers are decimal and finite; booleans are true and false."""
+    """What the unquoted scalar `raw` stands for: numbers are decimal and finite, booleans true and false."""
     if raw in _CONSTANTS:
         return Resolved(*_CONSTANTS[raw])
     if raw[0] not in "-+.0123456789" and len(raw) > len("yes"):
         return Resolved("text", raw)
-    if len(raw) > MAX_DIGITS and _NUMBER.fullmatch(raw):
-        return Resolved("refused", None, f"is a number of more than {MAX_DIGITS} digits", "quote it")
-    if _INTEGER.fullmatch(raw):
-        return Resolved("integer", int(raw))
     if _NUMBER.fullmatch(raw):
-        value = float(raw)
-        if math.isfinite(value):
-            return Resolved("number", value)
-        return Resolved(
-            "refused", None, "is beyond what a number can hold", "write a smaller number, or quote it"
-        )
+        return _number(raw)
     for pattern, text, hint in _AMBIGUOUS:
         if pattern.fullmatch(raw):
             return Resolved("refused", None, text, hint)
     return Resolved("text", raw)
+
+
+def _number(raw: str) -> Resolved:
+    if len(raw) > MAX_DIGITS:
+        return Resolved("refused", None, f"is a number of more than {MAX_DIGITS} digits", "quote it")
+    if _INTEGER.fullmatch(raw):
+        return Resolved("integer", int(raw))
+    value = float(raw)
+    if math.isfinite(value):
+        return Resolved("number", value)
+    return Resolved(
+        "refused", None, "is beyond what a number can hold", "write a smaller number, or quote it"
+    )

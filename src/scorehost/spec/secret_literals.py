@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
 
-from scorehost.spec.problems import Problems
 from scorehost.spec.yaml_tree import Loc, Map, Node, Scalar, Sequence, join, walk
 
+if TYPE_CHECKING:
+    from scorehost.spec.problems import Problems
+
 _NAMES = re.compile(
-    r"(?i)(.*[_.-])?(api_?key|apikey|token|secret|password|passwd|passphrase|credentials?|private_key|access_key"
-    r"|secret_key|authorization|auth|bearer|cookie)"
+    r"(?i)(?!(max|min|num|n)[_.-])(.*[_.-])?(api_?key|apikey|token|secret|password|passwd|passphrase|credentials?|private_key|access_key"
+    r"|secret_key|auth_?token|authorization|auth|bearer|cookie)"
 )
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _LOOKS = re.compile(
@@ -40,8 +43,8 @@ def refuse_secrets(tree: Map, problems: Problems) -> set[Loc]:
 def _secret(loc: Loc, node: Scalar, passed: set[str]) -> bool:
     if node.kind in {"null", "refused"} or _REFERENCE.fullmatch(node.raw):
         return False
-    named = any(isinstance(step, str) and _NAMES.fullmatch(step) for step in loc[-1:])
-    return named or bool(_LOOKS.search(node.raw)) or node.raw in passed
+    name = next((step for step in reversed(loc) if isinstance(step, str)), "")
+    return bool(_NAMES.fullmatch(name)) or bool(_LOOKS.search(node.raw)) or node.raw in passed
 
 
 def _passed(tree: Map) -> set[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scorehost.spec.yaml_tree import Map, Node, Scalar, Sequence
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 _SHOWN = 60
 _WANTED = {
@@ -87,17 +88,9 @@ def wording(error: ErrorDetails, node: Node, *, quote: bool) -> Words:
         return Words(f"must be {expected}, and this is {shown(node, quote=quote)}", "Write one of these")
     if kind in {"too_long", "too_short"}:
         length = context.get("max_length", context.get("min_length"))
-        return Words(
-            f"holds {context.get('actual_length')} values, where {length} are wanted", "Mend the list"
-        )
-    if kind in {"string_too_short", "string_too_long"}:
-        bound = context.get("min_length", context.get("max_length"))
-        return Words(
-            f"text of {'at least' if kind.endswith('short') else 'at most'} {bound} characters is wanted", ""
-        )
-    if kind == "value_error":
-        return Words(str(context.get("error", "is not valid")), "")
-    return Words(error["msg"][:1].lower() + error["msg"][1:], "")
+        text = f"holds {context.get('actual_length')} values, where {length} are wanted"
+        return Words(text, "Mend the list")
+    return Words(error["msg"][:1].lower() + error["msg"][1:], "Change it")
 
 
 def _hint(kind: str, node: Node, quote: bool) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+import stat
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from scorehost.spec.problems import Place, Problems
 from scorehost.spec.scalars import resolve
 from scorehost.spec.yaml_tree import Entry, Loc, Map, Node, Scalar, Sequence, join
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 MAX_BYTES = 1_048_576
 MAX_DEPTH = 32
@@ -26,7 +29,7 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse_yaml(data: bytes, *, file: str) -> Map:
-    """The tree of one file; raises `SpecError` with every problem, and nothing else, in time linear in its size."""
+    """The tree of one file; raises `SpecError` with every problem, and nothing else."""
     problems = Problems()
     tree = read_tree(data, file=file, problems=problems)
     problems.raise_any()
@@ -37,6 +40,10 @@ def parse_yaml(data: bytes, *, file: str) -> Map:
 def read_file(path: Path, *, file: str, problems: Problems, quote: bool = True) -> Map | None:
     """Reads the file at `path`, which messages call `file`; None when it is no mapping or cannot be read."""
     try:
+        # Asked first: opening a FIFO would wait for a writer.
+        if not stat.S_ISREG(path.stat().st_mode):
+            problems.add(Place(file), "", "is no file", "Put a file there")
+            return None
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
@@ -119,7 +126,7 @@ def _syntax(error: yaml.YAMLError, text: str, file: str, problems: Problems) -> 
     problems.add(place, "", f"not YAML: {what}", "Mend the line, or quote the value")
 
 
-class _Stop(Exception):  # noqa: N818  it ends the reading of one file and is caught in this module
+class _Stop(Exception):
     """A cap was passed; the rest of the file is not read."""
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from scorehost.spec.problems import Place
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from scorehost.spec.problems import Place
 
 ScalarKind = Literal["text", "integer", "number", "boolean", "null", "refused"]
 Loc = tuple[str | int, ...]
@@ -28,6 +30,7 @@ class Sequence:
 
     place: Place
     items: tuple[Node, ...]
+    numbers: tuple[int, ...] | None = None  # where the items stood, when some were taken out
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,10 @@ class Found:
     """Where a path of keys and numbers leads: as far as the tree has it."""
 
     key: str  # such as artifacts.publishable[0].path
+    loc: Loc
     node: Node
     place: Place  # of the value
     key_place: Place  # of its key, or of the value when it has none
-    whole: bool  # False: the path leads further than the tree
 
 
 def join(loc: Loc) -> str:
@@ -78,18 +81,19 @@ def join(loc: Loc) -> str:
 
 def find(tree: Node, loc: Loc) -> Found:
     """Follows `loc`; steps that the tree does not have (names of union members, say) end the way."""
-    node, key_place, done = tree, tree.place, 0
+    node, key_place, done, way = tree, tree.place, 0, list(loc)
     for step in loc:
         if isinstance(node, Map) and isinstance(step, str) and step in node.entries:
             entry = node.entries[step]
             node, key_place = entry.node, entry.key_place
         elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
+            way[done] = node.numbers[step] if node.numbers else step
             node = node.items[step]
             key_place = node.place
         else:
             break
         done += 1
-    return Found(join(loc[:done]), node, node.place, key_place, whole=done == len(loc))
+    return Found(join(tuple(way[:done])), loc[:done], node, node.place, key_place)
 
 
 def plain(node: Node) -> Any:
@@ -113,27 +117,30 @@ def lay_under(lower: Map, upper: Map) -> Map:
     return Map(upper.place, entries)
 
 
-def without(tree: Map, loc: Loc) -> Map:
-    """The tree without the entry at `loc`; the same tree when there is none."""
-    head, rest = loc[0], loc[1:]
-    if not isinstance(head, str) or head not in tree.entries:
-        return tree
-    entries = dict(tree.entries)
-    entry = entries.pop(head)
-    if rest:
-        entries[head] = Entry(entry.key_place, _without(entry.node, rest))
-        entries = {key: entries[key] for key in tree.entries}
-    return Map(tree.place, entries)
-
-
-def _without(node: Node, loc: Loc) -> Node:
-    if isinstance(node, Map):
-        return without(node, loc)
-    if isinstance(node, Sequence) and isinstance(loc[0], int) and len(loc) > 1:
-        items = list(node.items)
-        items[loc[0]] = _without(items[loc[0]], loc[1:])
-        return Sequence(node.place, tuple(items))
+def without(node: Node, loc: Loc) -> Node:
+    """The tree without what is at `loc`, a key with its value or an item; the same when there is none."""
+    step, rest = loc[0], loc[1:]
+    if isinstance(node, Map) and isinstance(step, str) and step in node.entries:
+        entries = dict(node.entries)
+        if rest:
+            entries[step] = Entry(entries[step].key_place, without(entries[step].node, rest))
+        else:
+            del entries[step]
+        return Map(node.place, entries)
+    if isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
+        if rest:
+            items = [without(item, rest) if n == step else item for n, item in enumerate(node.items)]
+            return Sequence(node.place, tuple(items), node.numbers)
+        numbers = node.numbers or tuple(range(len(node.items)))
+        left = [n for n in range(len(numbers)) if n != step]
+        return Sequence(node.place, tuple(node.items[n] for n in left), tuple(numbers[n] for n in left))
     return node
+
+
+def without_key(tree: Map, *loc: str | int) -> Map:
+    """`without` of a mapping's inside, which leaves a mapping."""
+    pruned = without(tree, loc)
+    return pruned if isinstance(pruned, Map) else tree
 
 
 def walk(node: Node, loc: Loc = ()) -> Iterator[tuple[Loc, Node]]:
