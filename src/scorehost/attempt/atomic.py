@@ -6,11 +6,14 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scorehost.errors import DiskFull
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 PARTIAL = ".partial"  # suffix of a file that is being written; a dead writer leaves it, nobody reads it

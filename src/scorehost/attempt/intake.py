@@ -59,7 +59,10 @@ class _Refused(Exception):
 
 
 @dataclass(slots=True)
-class _Budget:
+class _Till:
+    """Where contents go, and what may still come."""
+
+    blobs: Blobs
     files: int = MAX_FILES
     size: int = MAX_BYTES
 
@@ -77,13 +80,15 @@ def take_in(spec: TaskSpec, source: Source, blobs: Blobs) -> HandIn:
 
     Raises AttemptFailed (invalid_submission) that names the path and what it is; DiskFull.
     """
-    budget = _Budget()
+    till = _Till(blobs)
     taken: dict[str, Tree] = {}
     try:
+        if source.refused:
+            raise _Refused(source.refused)
         for artifact in spec.artifacts:
-            tree = _from_text(artifact, source, blobs, budget)
+            tree = _from_text(artifact, source, till)
             if tree is None and source.folder is not None:
-                tree = _from_folder(artifact, source.folder, blobs, budget)
+                tree = _from_folder(artifact, source.folder, till)
             if tree is not None:
                 taken[artifact.id] = tree
     except _Refused as error:
@@ -91,7 +96,7 @@ def take_in(spec: TaskSpec, source: Source, blobs: Blobs) -> HandIn:
     return HandIn(taken)
 
 
-def _from_text(artifact: Artifact, source: Source, blobs: Blobs, budget: _Budget) -> Tree | None:
+def _from_text(artifact: Artifact, source: Source, till: _Till) -> Tree | None:
     text = source.texts.get(artifact.id)
     if text is None:
         return None
@@ -103,12 +108,12 @@ def _from_text(artifact: Artifact, source: Source, blobs: Blobs, budget: _Budget
         raise _Refused(f"the text of artifact {artifact.id} is not valid Unicode") from None
     if len(data) > artifact.max_bytes:
         raise _Refused(f"{artifact.path} has {len(data)} bytes, more than {artifact.max_bytes}")
-    budget.take(artifact.path, len(data))
-    digest, path = blobs.put(iter([data]), executable=False)
+    till.take(artifact.path, len(data))
+    digest, path = till.blobs.put(iter([data]), executable=False)
     return Tree((Entry("", path, digest, len(data)),))
 
 
-def _from_folder(artifact: Artifact, root: Path, blobs: Blobs, budget: _Budget) -> Tree | None:
+def _from_folder(artifact: Artifact, root: Path, till: _Till) -> Tree | None:
     *parents, last = artifact.path.split("/")
     with _opened(os.fspath(root), None, "the submission's folder") as top:
         folder = top
@@ -126,16 +131,16 @@ def _from_folder(artifact: Artifact, root: Path, blobs: Blobs, budget: _Budget) 
                 return None
             closing.append(found)
             if artifact.kind == "file":
-                entry = _copied(found, "", artifact.path, artifact.max_bytes, blobs, budget)
+                entry = _copied(found, "", artifact.path, artifact.max_bytes, till)
                 return Tree((entry,))
             _expect(found, stat.S_IFDIR, artifact.path, "a folder, as a tree artifact must be")
-            return _tree(found, artifact, blobs, budget)
+            return _tree(found, artifact, till)
         finally:
             for descriptor in closing:
                 os.close(descriptor)
 
 
-def _tree(top: int, artifact: Artifact, blobs: Blobs, budget: _Budget) -> Tree:
+def _tree(top: int, artifact: Artifact, till: _Till) -> Tree:
     entries: list[Entry] = []
     folders: list[str] = []
     left = artifact.max_bytes
@@ -155,11 +160,11 @@ def _tree(top: int, artifact: Artifact, blobs: Blobs, budget: _Budget) -> Tree:
                 continue
             try:
                 if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-                    budget.take(shown, 0)
+                    till.take(shown, 0)
                     folders.append(path)
                     walk(descriptor, path + "/")
                 else:
-                    entry = _copied(descriptor, path, shown, left, blobs, budget)
+                    entry = _copied(descriptor, path, shown, left, till)
                     left -= entry.size
                     entries.append(entry)
             finally:
@@ -172,14 +177,14 @@ def _tree(top: int, artifact: Artifact, blobs: Blobs, budget: _Budget) -> Tree:
     return Tree(tuple(entries), tuple(folders))
 
 
-def _copied(descriptor: int, path: str, shown: str, limit: int, blobs: Blobs, budget: _Budget) -> Entry:
+def _copied(descriptor: int, path: str, shown: str, limit: int, till: _Till) -> Entry:
     status = os.fstat(descriptor)
     _expect(descriptor, stat.S_IFREG, shown, "a file")
     if status.st_size > limit:
         raise _Refused(
             f"{_shown(shown)} has {status.st_size} bytes, more than the {limit} that are left for it"
         )
-    budget.take(shown, status.st_size)
+    till.take(shown, status.st_size)
     executable = bool(status.st_mode & 0o100)
     seen = 0
 
@@ -191,7 +196,7 @@ def _copied(descriptor: int, path: str, shown: str, limit: int, blobs: Blobs, bu
                 raise _Refused(f"{_shown(shown)} grew while it was copied, past {limit} bytes")
             yield data
 
-    digest, blob = blobs.put(pieces(), executable=executable)
+    digest, blob = till.blobs.put(pieces(), executable=executable)
     return Entry(path, blob, digest, seen, executable)
 
 

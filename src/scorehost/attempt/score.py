@@ -1,4 +1,4 @@
-"""One attempt: prepare, start and upload, evaluate, collect, clean up; its folder appears whole at the end."""
+"""One attempt: prepare, start, upload, evaluate, collect, clean up; its folder appears whole."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def score(bench: Bench, order: Order, folder: Path, emit: Emit) -> Result:
             error = failure(progress.phase, "engine_lost", lost.message, hint=lost.hint)
         except DiskFull:
             raise
-        except Exception as defect:
+        except Exception as defect:  # noqa: BLE001 - whatever it is, it is ours and must not be lost
             _log.exception("an attempt broke", attempt=str(order.key))
             text = f"{type(defect).__name__} in scorehost itself; the log has the traceback"
             error = failure(progress.phase, "internal", text)

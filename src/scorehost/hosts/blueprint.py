@@ -128,7 +128,7 @@ def _normal(path: str) -> str:
 
 
 def _uploaded_to(path: str) -> bool:
-    """Whether an image's VOLUME lies where the archive is unpacked: a volume of ours must stand there then."""
+    """Whether an image's VOLUME lies where the archive is unpacked: then a volume of ours stands there."""
     return any(path == f"{ROOT}/{name}" or path.startswith(f"{ROOT}/{name}/") for name in UPLOADED)
 
 

@@ -25,7 +25,7 @@ async def clean(
 ) -> CleanReport:
     """Removes containers and volumes of dead jobs.
 
-    `job` narrows to one job, `older_than` (seconds) spares what is younger. `force`, only together with `job`,
+    `job` narrows to one job, `older_than` (seconds) spares what is younger. `force`, only with `job`,
     also removes what belongs to another machine or to a living process. Raises EngineError when the engine
     cannot be asked; a single object that it will not give up is reported in `left`.
     """

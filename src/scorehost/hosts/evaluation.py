@@ -1,4 +1,4 @@
-"""The evaluation of one attempt: its evaluator host and its named hosts, from the first create to the last remove."""
+"""The evaluation of one attempt: all its hosts, from the first create to the last remove."""
 
 from __future__ import annotations
 
@@ -50,7 +50,14 @@ async def evaluate(order: Evaluation) -> dict[str, Any]:
     Raises AttemptFailed, EngineUnreachable, EngineTimeout.
     """
     clock = StandingClock(order.blueprint.limits.evaluate_seconds)
-    named = NamedHosts(order.site, order.named, order.images, order.cargo, clock, order.keep)
+    named = NamedHosts(
+        order.site,
+        blueprints=order.named,
+        images=order.images,
+        cargo=order.cargo,
+        clock=clock,
+        keep=order.keep,
+    )
     made = AsyncExitStack()
     host: Host | None = None
     try:

@@ -52,7 +52,10 @@ class Dialogue:
     near_end: Callable[[], Any]  # awaited while the runner exits
 
     async def run(self) -> dict[str, Any]:
-        """The evaluator's return value, not yet judged. Raises AttemptFailed, EngineUnreachable, EngineTimeout."""
+        """The evaluator's return value, not yet judged.
+
+        Raises AttemptFailed, EngineUnreachable, EngineTimeout.
+        """
         talk = _Talk(self)
         async with task_group() as group:
             group.start_soon(talk.listen, group)
@@ -98,11 +101,9 @@ class Dialogue:
 
     def _told_failure(self, frame: FailedFrame) -> Failure:
         error = frame.error
-        place = f" at {error.place}" if error.place else ""
-        kind = f"{error.type}{place}" if error.type else place.strip()
-        text = f"{error.message} ({kind})" if kind else error.message
+        text = error.message
         if error.kind == "scratch_full":
-            text += f"; /tmp and output hold {self.host.blueprint.tmpfs_mb} MiB each"  # noqa: S108 - in the host
+            text += f"; /tmp and output hold {self.host.blueprint.tmpfs_mb} MiB each"
         if error.kind == "evaluator_oom":
             text += self._memory_words()
         return failure(Phase.EVALUATE, error.kind, text)

@@ -6,7 +6,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import anyio
 import structlog
@@ -166,7 +165,7 @@ class blamed:  # noqa: N801 - reads as a statement
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> None:
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
         name, seconds = self._host.name, self._host.limits.start_seconds
         if isinstance(error, (EngineUnreachable, EngineTimeout)):
             raise AttemptFailed(

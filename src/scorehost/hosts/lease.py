@@ -20,7 +20,7 @@ class Standing(Enum):
 
 
 class Lease(Frozen):
-    """The process that owns a container: pids are reused, so its start (clock ticks after boot) is part of it."""
+    """The process that owns a container. Pids are reused: its start (ticks after boot) tells two apart."""
 
     machine: str
     boot: str

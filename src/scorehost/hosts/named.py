@@ -44,6 +44,7 @@ class NamedHosts:
     def __init__(
         self,
         site: Site,
+        *,
         blueprints: Mapping[str, Blueprint],
         images: Images,
         cargo: Cargo,
@@ -199,7 +200,7 @@ class NamedHosts:
                     group.start_soon(read, slot.host)
 
     async def remove(self) -> None:
-        """Removes all that are left, side by side. Never raises what the engine says: it becomes a warning."""
+        """Removes all that are left, side by side. What the engine says against it becomes a warning."""
         with anyio.CancelScope(shield=True):
             async with task_group() as group:
                 for slot in self._slots.values():

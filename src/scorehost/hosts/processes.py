@@ -46,24 +46,27 @@ class Process:
         self._outcome: ExecOutcome | None = None
         self._kills = host.memory.kills(host.container)
 
-    async def run(self, *, task_status: TaskStatus[bool] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Carries the process; `task_status` tells whether it could be started."""
+    async def run(self, *, task_status: TaskStatus[Process | None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Carries the process; `task_status` gives it once it runs, or None."""
         exec_id = await started_exec(self.host, self._order)
         stream = None if exec_id is None else self.host.engine.exec_start(exec_id)
         if exec_id is None or stream is None:
             await note_loss(self.host)
             self._end(LOST)
-            task_status.started(False)
+            task_status.started(None)
             return
         self.host.execs += 1
         await self._carry(exec_id, stream, task_status)
 
     async def _carry(
-        self, exec_id: str, opening: AbstractAsyncContextManager[Stream], task_status: TaskStatus[bool]
+        self,
+        exec_id: str,
+        opening: AbstractAsyncContextManager[Stream],
+        task_status: TaskStatus[Process | None],
     ) -> None:
         try:
             async with opening as stream, task_group() as group:
-                task_status.started(True)
+                task_status.started(self)
                 group.start_soon(self._send_all, stream)
                 while (chunk := await stream.receive()) is not None:
                     await self._take(chunk.stream, chunk.data)
@@ -93,7 +96,7 @@ class Process:
         )
 
     async def send(self, data: bytes) -> None:
-        """Takes bytes for the process; waits only while very much has not been read by it. Quiet after its end."""
+        """Takes bytes for the process; waits only while it left very much unread. Quiet after its end."""
         while len(self._unsent) > UNSENT_BYTES and self._outcome is None:
             await self._changed.wait()
         self._unsent += data

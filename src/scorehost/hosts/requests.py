@@ -63,8 +63,13 @@ class Requests:
         """Counts a line for the journal. Raises ChannelViolation when there are too many."""
         self._budget.spend(line)
 
-    async def answer(self, request: Request, group: TaskGroup) -> Mapping[str, Any] | None:
-        """The value of one reply. Raises UnknownEnvironment, BudgetSpent, Refused, AttemptFailed, EngineError."""
+    async def answer(  # noqa: C901 - one arm for each request
+        self, request: Request, group: TaskGroup
+    ) -> Mapping[str, Any] | None:
+        """The value of one reply.
+
+        Raises UnknownEnvironment, BudgetSpent, Refused, AttemptFailed, EngineError.
+        """
         if isinstance(request, (Exec, Open, Reset)):
             self._budget.spend(request)
         match request:
@@ -150,7 +155,7 @@ class Requests:
                 await self._named.end_for_close(host)
 
             process = Process(host, order, end_host)
-        if not await group.start(process.run):
+        if await group.start(process.run) is None:
             self._budget.closed()
             raise Refused(
                 "HostLost", f"the host {process.host.blueprint.name} ended before the process began"
