@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from scorehost.model.failure import Failure
-from scorehost.model.ids import AttemptKey
-from scorehost.model.result import Status
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scorehost.model.failure import Failure
+    from scorehost.model.ids import AttemptKey
+    from scorehost.model.result import Status
 
 
 @dataclass(frozen=True, slots=True)

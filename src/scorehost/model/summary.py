@@ -9,7 +9,6 @@ from pydantic import Field
 from scorehost.model.frozen import Frozen
 
 JobStatus = Literal["complete", "incomplete", "interrupted", "invalidated"]
-FORMAT = "scorehost.summary/1"
 
 
 class Counts(Frozen):
@@ -52,8 +51,8 @@ class Group(Frozen):
     """The figures of a set of attempts: of a task, a submission, a tag, or the whole job.
 
     `mean_score` rests on `n` attempts, of which `errors_as_lowest` are ERRORs that count as the lowest score;
-    `errors_left_out` are in neither. `pass_at_k` and `pass_power_k` go from k (as text) to a rate, None where a
-    task has fewer than k samples that count.
+    `errors_left_out` are in neither. `pass_at_k` and `pass_power_k` go from k (as text) to a rate, None
+    where a task has fewer than k samples that count.
     """
 
     planned: int
@@ -72,7 +71,7 @@ class Group(Frozen):
 
 
 class Rank(Frozen):
-    """A submission's place; `score` is its lower bound, or its mean where a range is open and no ERROR left out."""
+    """A submission's place. `score` is its lower bound; where a range is open its mean, when no ERROR is left out."""
 
     rank: int
     submission: str
@@ -83,7 +82,7 @@ class Rank(Frozen):
 class Summary(Group):
     """The content of summary.json: the whole job's figures, then those of its parts."""
 
-    format: Literal["scorehost.summary/1"] = FORMAT
+    format: Literal["scorehost.summary/1"] = "scorehost.summary/1"
     job_id: str
     name: str | None
     dataset_id: str

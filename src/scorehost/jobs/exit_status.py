@@ -1,0 +1,49 @@
+"""The exit status of a job: the first rule that applies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from scorehost.jobs.options import RunOptions
+    from scorehost.jobs.schedule import Why
+    from scorehost.jobs.scored import Scored
+    from scorehost.model.summary import JobStatus
+
+OK, FAILED, BAD_INPUT, ERRORS, INTERRUPTED = 0, 1, 2, 3, 130
+WANTING = frozenset({"image_missing", "image_pull_failed", "image_build_failed", "engine_lost"})
+
+
+def exit_status(
+    options: RunOptions,
+    *,
+    why: Why,
+    status: JobStatus,
+    attempts: Collection[Scored],
+    mean_score: float | None,
+) -> int:
+    """130 interrupted; 2 nothing scored for want of an engine or image, or stopped early; 3 an ERROR or an invalid
+    job; 1 a FAIL or a mean below `fail_under`; 0. `exit_on` turns FAILs, or verdicts and ERRORs, into 0.
+    """
+    if status == "interrupted":
+        return INTERRUPTED
+    if why in ("engine", "disk") or nothing_could_run(attempts):
+        return BAD_INPUT
+    if options.exit_on == "never":
+        return OK
+    if status == "invalidated" or any(one.status == "ERROR" for one in attempts):
+        return ERRORS
+    if status == "incomplete" and why == "done":
+        return ERRORS  # an attempt ended without a result: a defect, which no status of a finished one shows
+    if options.fail_under is not None and (mean_score is None or mean_score < options.fail_under):
+        return FAILED
+    if options.exit_on == "fail" and any(one.status == "FAIL" for one in attempts):
+        return FAILED
+    return OK
+
+
+def nothing_could_run(attempts: Collection[Scored]) -> bool:
+    """Whether every attempt is ERROR for want of an engine or an image."""
+    return bool(attempts) and all(one.error is not None and one.error.kind in WANTING for one in attempts)

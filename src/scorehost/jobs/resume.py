@@ -1,0 +1,212 @@
+"""A job taken up again: what is finished stays as it is, what is not runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from scorehost.errors import UsageError
+from scorehost.jobs.folder import JobFolder, find_job
+from scorehost.jobs.journal import History, line_hash
+from scorehost.jobs.record import JobRecord, SubmissionRecord, dataset_record, task_record
+from scorehost.jobs.scored import scored
+from scorehost.jobs.select import near
+from scorehost.model.failure import KINDS
+from scorehost.model.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorehost.attempt.order import Order
+    from scorehost.jobs.ledger import Ledger
+    from scorehost.jobs.options import RunOptions
+    from scorehost.jobs.plan import Plan
+    from scorehost.spec.dataset import Dataset
+
+NAMED = 5
+_PARTS = {"spec": "task.yaml or --set", "code": "evaluator.py, lib/ or shared/", "gold": "gold"}
+
+
+def resumed_options(options: RunOptions) -> RunOptions:
+    """What the job of `--resume` was asked, with how it runs (concurrency, retries, exit status, …) from `options`.
+
+    Unchanged without `--resume`. UsageError when there is no such job, or when `options` asks for other attempts.
+    The dataset is to be loaded from the options that come out.
+    """
+    if options.resume is None:
+        return options
+    _refuse_other_attempts(options)
+    folder = find_job(options.out, options.resume)
+    was = folder.read_record().asked
+
+    def path(text: str | None) -> Path | None:
+        return None if text is None else Path(text)
+
+    return dataclasses.replace(
+        options,
+        dataset=Path(was.dataset),
+        tasks=was.tasks,
+        tags=was.tags,
+        limit=was.limit,
+        submissions=was.submissions,
+        submissions_dir=path(was.submissions_dir),
+        predictions=path(was.predictions),
+        repeat=was.repeat,
+        profiles=path(was.profiles),
+        parameters=was.parameters,
+        gold=path(was.gold),
+        name=was.name,
+        out=folder.path.parent,
+        resume=str(folder.path),
+    )
+
+
+def _refuse_other_attempts(options: RunOptions) -> None:
+    given = {
+        "--task": options.tasks,
+        "--tag": options.tags,
+        "--limit": options.limit,
+        "--submission": options.submissions,
+        "--submissions": options.submissions_dir,
+        "--predictions": options.predictions,
+        "--set": options.parameters,
+        "--gold": options.gold,
+        "--profiles": options.profiles,
+        "--name": options.name,
+        "--repeat": options.repeat if options.repeat != 1 else None,
+    }
+    wrong = [name for name, value in given.items() if value]
+    if wrong:
+        raise UsageError(
+            f"{', '.join(wrong)} cannot go with --resume: a job keeps what it was asked.",
+            hint="Leave it out, or start a new job.",
+        )
+
+
+def check_unchanged(record: JobRecord, dataset: Dataset, plan: Plan) -> None:
+    """Raises UsageError that names what is not as it was when the job began: results would not be one measure."""
+    changed: list[str] = []
+    if dataset_record(dataset).dataset_id != record.dataset.dataset_id:
+        changed.append(f"the dataset is {dataset.dataset_id}, not {record.dataset.dataset_id}")
+    changed += [f"the task {task_id} is gone" for task_id in sorted(set(record.tasks) - set(plan.tasks))]
+    changed += [f"the task {task_id} is new" for task_id in sorted(set(plan.tasks) - set(record.tasks))]
+    for task_id in sorted(set(record.tasks) & set(plan.tasks)):
+        was, now = record.tasks[task_id], task_record(plan.tasks[task_id])
+        parts = [words for part, words in _PARTS.items() if getattr(was, part) != getattr(now, part)]
+        if parts:
+            changed.append(f"{task_id}: {', '.join(parts)}")
+    changed += _changed_submissions(record, plan)
+    if not changed and plan.digest != record.plan.digest:
+        changed.append("a submission's folder has other samples")
+    if changed:
+        more = f"\n  and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
+        listed = "".join(f"\n  {line}" for line in changed[:NAMED])
+        raise UsageError(
+            f"The job {record.job_id} cannot go on, since its input changed:{listed}{more}",
+            hint="Put it back as it was, or start a new job: scores of different inputs are not one measure.",
+        )
+
+
+def _changed_submissions(record: JobRecord, plan: Plan) -> Iterator[str]:
+    was: dict[str, SubmissionRecord] = {one.name: one for one in record.submissions}
+    now = {one.name: one.record for one in plan.submissions}
+    yield from (f"the submission {name} is gone" for name in sorted(set(was) - set(now)))
+    yield from (f"the submission {name} is new" for name in sorted(set(now) - set(was)))
+    for name in sorted(set(was) & set(now)):
+        if was[name].digest != now[name].digest:
+            yield f"the submission {name}: {now[name].path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """Which finished ERRORs run again; `kind` None means all."""
+
+    kind: str | None = None
+
+
+def parse_rerun(text: str | None) -> Rerun | None:
+    """`error` or `error:KIND`; UsageError for anything else."""
+    if text is None:
+        return None
+    word, colon, kind = text.partition(":")
+    if word != "error":
+        raise UsageError(f"--rerun {text}: only `error` and `error:KIND` can run again.")
+    if colon and kind not in KINDS:
+        raise UsageError(f"--rerun {text}: there is no such kind of ERROR.", hint=near(kind, KINDS))
+    return Rerun(kind if colon else None)
+
+
+def take_stock(plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None = None) -> tuple[Order, ...]:
+    """Puts the finished attempts into the ledger and gives the orders that are to run.
+
+    A finished attempt is left byte for byte as it is. A damaged one, and one that `rerun` asks for, is moved to
+    `tries/` and told.
+    """
+    todo: list[Order] = []
+    rerun_count = 0
+    for order in plan.orders:
+        found, why = _finished(order, ledger.folder, history)
+        if found is None and why:
+            number = next_number(ledger.folder, order)
+            ledger.set_aside(order, number, "attempt_damaged", {"why": why})
+            ledger.warn(f"the folder was damaged ({why}), is kept in tries/ and scored again", order.key)
+        if found is not None:
+            if not _again(found[0], rerun):
+                result, result_hash = found
+                ledger.done[order.key] = scored(result, order.task)
+                if str(order.key) not in history.results:
+                    ledger.event(
+                        "attempt_found", order.key, {"number": result.attempt, "result": result_hash}
+                    )
+                continue
+            error = found[0].error
+            number = max(found[0].attempt, next_number(ledger.folder, order))
+            ledger.set_aside(order, number, "attempt_rerun", {"error": error.kind if error else None})
+            rerun_count += 1
+        todo.append(dataclasses.replace(order, number=next_number(ledger.folder, order)))
+    if rerun is not None and not rerun_count:
+        ledger.warn(f"--rerun: no finished attempt is ERROR{f' {rerun.kind}' if rerun.kind else ''}")
+    return tuple(todo)
+
+
+def _again(result: Result, rerun: Rerun | None) -> bool:
+    if rerun is None or result.error is None:
+        return False
+    return rerun.kind is None or result.error.kind == rerun.kind
+
+
+def _finished(order: Order, folder: JobFolder, history: History) -> tuple[tuple[Result, str] | None, str]:
+    """The attempt's result and its hash; else None, and why it is damaged ("" when it is only unfinished)."""
+    # Plain calls: this runs for each of tens of thousands of attempts before the first one starts.
+    place = f"{folder.path}/attempts/{order.key.folder}"
+    try:
+        with open(f"{place}/result.json", "rb", buffering=0) as stream:  # noqa: PTH123
+            data = stream.read()
+    except FileNotFoundError:
+        return None, "no result.json" if os.path.lexists(place) else ""
+    except OSError as error:
+        return None, f"result.json: {error.strerror}"
+    try:
+        result = Result.model_validate_json(data)
+    except ValidationError:
+        return None, "result.json does not parse"
+    result_hash = line_hash(data)
+    if result.key != order.key or result.job_id != folder.job_id:
+        return None, "result.json is another attempt's"
+    if history.results.get(str(order.key), result_hash) != result_hash:
+        return None, "result.json is not what the journal says"
+    return (result, result_hash), ""
+
+
+def next_number(folder: JobFolder, order: Order) -> int:
+    """The number of the next try of this key: one more than the highest that is kept."""
+    try:
+        kept = os.listdir(folder.tries(order.key))
+    except (FileNotFoundError, NotADirectoryError):
+        return 1
+    return max((int(name) for name in kept if name.isdecimal()), default=0) + 1

@@ -1,0 +1,226 @@
+"""A job from its options to its outcome."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scorehost import __version__
+from scorehost.attempt.atomic import write_atomic
+from scorehost.errors import DiskFull
+from scorehost.jobs.exit_status import exit_status, nothing_could_run
+from scorehost.jobs.folder import (
+    SUMMARY_FILE,
+    JobFolder,
+    find_job,
+    known_folder,
+    new_folder,
+    point_latest,
+    sweep,
+)
+from scorehost.jobs.journal import FILE, History, line_hash, open_journal, read_history
+from scorehost.jobs.ledger import Ledger
+from scorehost.jobs.outcome import JobOutcome, Watch
+from scorehost.jobs.plan import Plan, check_options, make_plan
+from scorehost.jobs.record import (
+    JobRecord,
+    PlanRecord,
+    asked,
+    dataset_record,
+    task_record,
+)
+from scorehost.jobs.resume import check_unchanged, parse_rerun, resumed_options, take_stock
+from scorehost.jobs.schedule import End, Pace, Schedule
+from scorehost.jobs.scoring import Clock, JobPlace, OpenScoring, Ping, SystemClock
+from scorehost.jobs.submissions import lasting_word
+from scorehost.jobs.summary import mixed_tasks, summarise
+from scorehost.model.ids import utc_now
+from scorehost.model.json import digest, dump
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import anyio
+
+    from scorehost.attempt.order import Order
+    from scorehost.jobs.options import RunOptions
+    from scorehost.model.summary import JobStatus, Summary
+    from scorehost.spec.dataset import Dataset
+
+
+async def run_job(
+    options: RunOptions,
+    dataset: Dataset,
+    scoring: OpenScoring,
+    watch: Watch,
+    *,
+    ping: Ping,
+    stop: anyio.Event,
+    clock: Clock | None = None,
+) -> JobOutcome:
+    """Plans, runs and sums up one job; with `options.resume` goes on with one (see `resumed_options`).
+
+    `scoring` is opened once the plan stands and the job's folder exists; `stop` asks the job to end, and running
+    attempts are cancelled. Whatever happens once attempts may start, summary.json and the last events are written.
+    Raises UsageError and SpecError for what was asked wrongly, DiskFull when the job cannot even begin, and what
+    opening `scoring` raises: then a new job leaves no folder. Reading, unpacking and hashing are plain blocking code.
+    """
+    time = clock or SystemClock()
+    options = resumed_options(options)
+    check_options(options)
+    rerun = parse_rerun(options.rerun)
+    with _folder(options) as folder:
+        warnings: list[str] = list(dataset.warnings)
+        plan = make_plan(options, dataset, staging=folder.incoming, warn=warnings.append)
+        record = _record(options, dataset, plan, folder)
+        if folder.begun:
+            known = folder.read_record()
+            check_unchanged(known, dataset, plan)
+            if known.profile != record.profile:
+                warnings.append("profiles.yaml is not as it was when the job began")
+            record = known
+        async with scoring(JobPlace(folder.job_id, folder.path)) as score:
+            history = _begin(folder, record)
+            with open_journal(folder.path, history) as journal:
+                ledger = Ledger(folder, journal, watch, time, private=options.private)
+                job = _Job(options, folder, record, plan, ledger)
+                end = End("interrupted")
+                try:
+                    for text in warnings:
+                        ledger.warn(text)
+                    todo = take_stock(plan, history, ledger, rerun)
+                    job.announce(todo)
+                    pace = Pace(concurrency_of(options, dataset), options.retry_errors, options.fail_fast)
+                    schedule = Schedule(todo, pace=pace, ledger=ledger, score=score, ping=ping, clock=time)
+                    end = await schedule.run(stop)
+                except DiskFull as error:
+                    end = End("disk", str(error))
+                finally:
+                    outcome = job.close(end)
+                return outcome
+
+
+def concurrency_of(options: RunOptions, dataset: Dataset) -> int:
+    """Attempts at a time: the option, else the profile's number, else one for each core of this machine."""
+    if options.concurrency is not None:
+        return options.concurrency
+    profile = dataset.profiles.concurrency
+    return (os.cpu_count() or 1) if profile == "auto" else profile
+
+
+@contextmanager
+def _folder(options: RunOptions) -> Iterator[JobFolder]:
+    if options.resume is not None:
+        with known_folder(find_job(options.out, options.resume)) as folder:
+            yield folder
+        return
+    sweep(options.out)
+    with new_folder(options.out) as folder:
+        yield folder
+
+
+def _record(options: RunOptions, dataset: Dataset, plan: Plan, folder: JobFolder) -> JobRecord:
+    words = dict.fromkeys(lasting_word(one) for one in plan.submissions)
+    # What --submissions found is kept as single words, so that a folder that grows later changes no job.
+    lasting = dataclasses.replace(options, submissions_dir=None)
+    return JobRecord(
+        job_id=folder.job_id,
+        created_at=utc_now(),
+        scorehost=__version__,
+        asked=asked(lasting, tuple(word for word in words if word is not None)),
+        dataset=dataset_record(dataset),
+        profile=digest(dataset.profiles.model_dump(mode="json")),
+        tasks={task_id: task_record(task) for task_id, task in plan.tasks.items()},
+        submissions=tuple(one.record for one in plan.submissions),
+        samples={
+            one.name: sum(len(samples) for samples in one.hand_ins.values()) for one in plan.submissions
+        },
+        plan=PlanRecord(planned=len(plan.orders), digest=plan.digest),
+    )
+
+
+def _begin(folder: JobFolder, record: JobRecord) -> History:
+    if folder.begun:
+        return read_history(folder.path / FILE)
+    folder.write_record(record)
+    return History()
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    options: RunOptions
+    folder: JobFolder
+    record: JobRecord
+    plan: Plan
+    ledger: Ledger
+
+    def announce(self, todo: tuple[Order, ...]) -> None:
+        planned, done = len(self.plan.orders), len(self.plan.orders) - len(todo)
+        job_hash = line_hash((self.folder.path / "job.json").read_bytes())
+        counts = {"planned": planned, "done": done}
+        self.ledger.event(
+            "job_started",
+            fields={**counts, "job": job_hash},
+            durable=True,
+            shown={**counts, "folder": str(self.folder.path)},
+        )
+        warning = point_latest(self.folder)
+        if warning:
+            self.ledger.warn(warning)
+
+    def close(self, end: End) -> JobOutcome:
+        """Writes summary.json and the last event, whatever ended the job."""
+        attempts = self.ledger.done
+        status, message = self._status(end)
+        summary = summarise(self.record, self.plan, attempts, status=status, message=message)
+        code = exit_status(
+            self.options,
+            why=end.why,
+            status=status,
+            attempts=attempts.values(),
+            mean_score=summary.mean_score,
+        )
+        try:
+            self._write(summary, code)
+        except DiskFull as error:
+            # The attempts are safe; only their sum is missing, and a resume writes it.
+            message = str(error)
+            code = code if code == 130 else DiskFull.exit_status  # noqa: PLR2004 - a signal says more
+        return JobOutcome(
+            job_id=self.folder.job_id,
+            folder=self.folder.path,
+            status=status,
+            summary=summary.model_dump(mode="json"),
+            rows=self.ledger.rows(self.plan.orders),
+            root_hash=self.ledger.journal.root_hash,
+            exit_status=code,
+            message=message,
+        )
+
+    def _write(self, summary: Summary, code: int) -> None:
+        data = dump(summary.model_dump(mode="json"))
+        write_atomic(self.folder.path / SUMMARY_FILE, data)
+        self.ledger.event(
+            "job_finished",
+            fields={"status": summary.status, "exit_status": code, "summary": line_hash(data)},
+            durable=True,
+        )
+
+    def _status(self, end: End) -> tuple[JobStatus, str]:
+        attempts = self.ledger.done
+        mixed = mixed_tasks(attempts.values())
+        if len(attempts) < len(self.plan.orders):
+            status: JobStatus = "interrupted" if end.why == "interrupted" else "incomplete"
+            return status, end.message or "Some attempts ended without a result; go on with --resume."
+        if mixed:
+            shown = ", ".join(mixed[:5])
+            return (
+                "invalidated",
+                f"Attempts of one task were scored by different inputs: {shown}. Start a new job.",
+            )
+        if nothing_could_run(attempts.values()):
+            return "complete", "Nothing was scored, for want of an engine or an image."
+        return "complete", ""

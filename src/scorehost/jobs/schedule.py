@@ -1,0 +1,180 @@
+"""Attempts run side by side, so many at a time, until all are done or the job has to stop."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import anyio
+import structlog
+
+from scorehost.errors import DiskFull, EngineUnreachable
+from scorehost.jobs.gate import PATIENCE_SECONDS, EngineGate
+from scorehost.jobs.ledger import Ledger, unforeseen_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scorehost.attempt.order import Order
+    from scorehost.jobs.scored import Scored
+    from scorehost.jobs.scoring import Clock, Ping, Score
+    from scorehost.model.ids import AttemptKey
+
+Why = Literal["done", "fail_fast", "engine", "disk", "interrupted"]
+STILL_SECONDS = 60.0  # after so long without any event the job says what it waits for
+MOST_LOSSES = 3  # an attempt whose engine went away so often, though it answers again, ends the job
+ENGINE_LOST = "engine_lost"
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How attempts are taken: how many at a time, how often one is tried again after a retryable ERROR."""
+
+    concurrency: int
+    retries: int = 0
+    fail_fast: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Why a schedule ended, with a message for what was not planned."""
+
+    why: Why = "done"
+    message: str = ""
+
+
+class Schedule:
+    """One run over a list of orders."""
+
+    def __init__(
+        self, orders: Iterable[Order], *, pace: Pace, ledger: Ledger, score: Score, ping: Ping, clock: Clock
+    ) -> None:
+        self._queue = deque(orders)
+        self._pace = pace
+        self._ledger = ledger
+        self._score = score
+        self._clock = clock
+        self._gate = EngineGate(ping, clock)
+        self._first_number = {order.key: order.number for order in self._queue}
+        self._losses: Counter[AttemptKey] = Counter()
+        self._end: End | None = None
+        self._scope = anyio.CancelScope()
+        ledger.on_disk_full = self._disk_full
+
+    async def run(self, stop: anyio.Event) -> End:
+        """Runs until nothing is left; `stop` cancels the attempts that run, whose clean-up is their own affair."""
+        workers = min(self._pace.concurrency, len(self._queue))
+        with self._scope:
+            async with anyio.create_task_group() as watchers:
+                watchers.start_soon(self._watch_stop, stop)
+                watchers.start_soon(self._watch_stillness)
+                async with anyio.create_task_group() as group:
+                    for _ in range(workers):
+                        group.start_soon(self._work)
+                watchers.cancel_scope.cancel()
+        return self._end or End()
+
+    def _finish(self, why: Why, message: str = "", *, cancel: bool = True) -> None:
+        if self._end is None or (self._end.why == "fail_fast" and cancel):
+            self._end = End(why, message)
+        if cancel:
+            self._scope.cancel()
+
+    def _disk_full(self, error: DiskFull) -> None:
+        self._finish("disk", str(error))
+
+    async def _watch_stop(self, stop: anyio.Event) -> None:
+        await stop.wait()
+        self._finish("interrupted", "Stopped by a signal; go on with --resume.")
+
+    async def _watch_stillness(self) -> None:
+        told = self._clock.now()
+        while True:
+            now = self._clock.now()
+            still_since = max(self._ledger.moved_at, told)
+            if now - still_since >= STILL_SECONDS:
+                moved_at, told = self._ledger.moved_at, now
+                try:
+                    self._ledger.waiting(now - moved_at)
+                except DiskFull as error:
+                    self._disk_full(error)
+                self._ledger.moved_at = moved_at  # to say that nothing moves is no movement
+                still_since = now
+            await self._clock.sleep(STILL_SECONDS - (now - still_since))
+
+    async def _work(self) -> None:
+        while self._end is None and self._queue:
+            if not await self._gate.passable():
+                self._engine_gone()
+                return
+            # Others may have taken the last one, or ended the job, while this one waited at the gate.
+            if self._end is None and self._queue:
+                await self._attempt(self._queue.popleft())
+
+    async def _attempt(self, order: Order) -> None:
+        try:
+            await self._scored(order)
+        except DiskFull as error:
+            self._disk_full(error)
+        except anyio.get_cancelled_exc_class():
+            self._note(order, "attempt_cancelled")
+            raise
+        finally:
+            self._ledger.ended(order)
+
+    async def _scored(self, order: Order) -> None:
+        ledger = self._ledger
+        ledger.started(order)
+        try:
+            result = await self._score(order, ledger.folder.attempt(order.key), ledger.emitter(order.key))
+        except EngineUnreachable as error:
+            ledger.event("attempt_lost", order.key, {"text": error.message})
+            await self._lost(order)
+        except DiskFull:
+            raise
+        except Exception as error:
+            # One attempt that no one planned for must not take the others with it.
+            _log.exception("attempt_unforeseen", key=str(order.key))
+            ledger.warn(unforeseen_text(error), order.key)
+        else:
+            await self._settle(order, ledger.finished(order, result))
+
+    async def _settle(self, order: Order, one: Scored) -> None:
+        failure = one.error
+        if failure is not None and failure.kind == ENGINE_LOST and not await self._gate.recovered():
+            self._engine_gone()
+            return
+        tried = order.number - self._first_number[order.key]
+        if failure is not None and failure.retryable and tried < self._pace.retries:
+            self._ledger.set_aside(order, order.number, "attempt_retried", {"kind": failure.kind})
+            self._queue.append(replace(order, number=order.number + 1))
+        elif self._pace.fail_fast and one.status != "PASS":
+            self._finish("fail_fast", f"Stopped at the first that is not PASS: {one.key}.", cancel=False)
+
+    async def _lost(self, order: Order) -> None:
+        self._losses[order.key] += 1
+        self._queue.appendleft(order)
+        if self._losses[order.key] >= MOST_LOSSES:
+            self._finish(
+                "engine",
+                f"The engine went away {MOST_LOSSES} times under {order.key}, though it answers in between. "
+                "Run `scorehost doctor`, then go on with --resume.",
+            )
+        elif not await self._gate.recovered():
+            self._engine_gone()
+
+    def _engine_gone(self) -> None:
+        self._finish(
+            "engine",
+            f"The engine has not answered for {PATIENCE_SECONDS:.0f} s. See that it runs (`scorehost doctor`), "
+            "then go on with --resume.",
+        )
+
+    def _note(self, order: Order, kind: str) -> None:
+        try:
+            self._ledger.event(kind, order.key, {"number": order.number})
+        except DiskFull as error:
+            self._disk_full(error)

@@ -1,0 +1,79 @@
+"""A finished attempt as the job's figures need it: small, so that tens of thousands fit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from scorehost.model.failure import Blame, Failure, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scorehost.model.ids import AttemptKey
+    from scorehost.model.result import Result, ScoringDigests, Status
+    from scorehost.spec.dataset import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One finished attempt; `metrics` holds the declared ones that are finite numbers."""
+
+    key: AttemptKey
+    number: int
+    status: Status
+    score: float | None
+    error: Failure | None
+    seconds: float
+    metrics: Mapping[str, float]
+    digests: ScoringDigests | None
+
+    @property
+    def counts_as_lowest(self) -> bool:
+        """Whether it is an ERROR that counts as the lowest score: nobody gains by crashing an evaluator."""
+        if self.error is None:
+            return False
+        return self.error.blame is Blame.SUBMISSION or (
+            self.error.blame is Blame.DATASET and self.error.phase is Phase.EVALUATE
+        )
+
+    @property
+    def left_out(self) -> bool:
+        """Whether it is an ERROR that says nothing about the submission."""
+        return self.status == "ERROR" and not self.counts_as_lowest
+
+
+def scored(result: Result, task: Task) -> Scored:
+    """What the job keeps of a result."""
+    declared = (metric.id for metric in task.spec.evaluation.metrics)
+    numbers = {name: _number(result.metrics.get(name)) for name in declared}
+    return Scored(
+        key=result.key,
+        number=result.attempt,
+        status=result.status,
+        score=result.score,
+        error=result.error,
+        seconds=_seconds(result.started_at, result.finished_at),
+        metrics={name: number for name, number in numbers.items() if number is not None},
+        digests=result.digests.scoring,
+    )
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _seconds(started_at: str, finished_at: str) -> float:
+    try:
+        passed = datetime.fromisoformat(finished_at) - datetime.fromisoformat(started_at)
+    except (ValueError, TypeError):
+        return 0.0
+    return max(passed.total_seconds(), 0.0)

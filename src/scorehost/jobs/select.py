@@ -1,0 +1,72 @@
+"""Which tasks of a dataset a job is about."""
+
+from __future__ import annotations
+
+import difflib
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from scorehost.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scorehost.jobs.options import RunOptions
+    from scorehost.spec.dataset import Dataset, Task
+
+SHOWN = 5
+
+
+def near(word: str, names: Iterable[str]) -> str:
+    """A hint that names what is spelled like `word`, else the first few names there are."""
+    known = sorted(set(names))
+    if not known:
+        return "There are none."
+    close = difflib.get_close_matches(word, known, n=SHOWN, cutoff=0.5)
+    if close:
+        return "Did you mean " + ", ".join(close) + "?"
+    more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
+    return "There are " + ", ".join(known[:SHOWN]) + more + "."
+
+
+def selected_tasks(options: RunOptions, dataset: Dataset) -> tuple[Task, ...]:
+    """The tasks that match a glob and carry a tag (where such are asked for), the first `limit` of them by id.
+
+    `--set` parameters are laid over the tasks' own. UsageError for a glob or tag that matches nothing.
+    """
+    if not dataset.tasks:
+        raise UsageError(f"The dataset {dataset.root} has no tasks.", hint="Add tasks/<task_id>/task.yaml.")
+    chosen = set(dataset.tasks)
+    if options.tasks:
+        chosen = set()
+        for glob in options.tasks:
+            matching = {task_id for task_id in dataset.tasks if fnmatchcase(task_id, glob)}
+            if not matching:
+                raise UsageError(f"No task matches --task {glob}.", hint=near(glob, dataset.tasks))
+            chosen |= matching
+    if options.tags:
+        chosen &= _tagged(options.tags, dataset)
+    if not chosen:
+        raise UsageError(
+            "No task matches both --task and --tag.", hint="Each alone matches some; widen one of them."
+        )
+    tasks = [dataset.tasks[task_id] for task_id in sorted(chosen)]
+    if options.limit is not None:
+        tasks = tasks[: options.limit]
+    return tuple(_with_parameters(task, options) for task in tasks)
+
+
+def _tagged(tags: tuple[str, ...], dataset: Dataset) -> set[str]:
+    known = {tag for task in dataset.tasks.values() for tag in task.spec.tags}
+    for tag in tags:
+        if tag not in known:
+            raise UsageError(f"No task carries the tag {tag}.", hint=near(tag, known))
+    return {task_id for task_id, task in dataset.tasks.items() if set(tags) & set(task.spec.tags)}
+
+
+def _with_parameters(task: Task, options: RunOptions) -> Task:
+    if not options.parameters:
+        return task
+    parameters = {**task.spec.parameters, **options.parameters}
+    spec = task.spec.model_copy(update={"parameters": parameters})
+    return task.model_copy(update={"spec": spec})

@@ -1,0 +1,202 @@
+"""The figures of a set of attempts: means, bounds, rates over samples, agreement, metrics. No mean hides an ERROR.
+
+A mean is taken from the inside out: over the repeats of a sample, the samples of a task and submission, the
+submissions of a task, and the tasks by their weights.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from scorehost.jobs.estimators import ks, pass_at_k, pass_power_k
+from scorehost.jobs.scored import Scored
+from scorehost.model.summary import Bounds, Counts, ErrorCount, Group, MetricSummary
+
+if TYPE_CHECKING:
+    from scorehost.spec.dataset import Task
+
+Value = Callable[[Scored], float | None]
+Cells = Mapping[str, Mapping[str, Mapping[int, Sequence[Scored]]]]
+"""task_id -> submission -> sample -> its repeats"""
+
+
+class Figures:
+    """Computes groups; `attempts` are all finished ones of the job, which an open range's lowest is taken from."""
+
+    def __init__(self, tasks: Mapping[str, Task], attempts: Iterable[Scored]) -> None:
+        self._tasks = tasks
+        lowest: dict[str, float] = {}
+        for one in attempts:
+            if one.score is not None:
+                # An open range has no lowest score. Zero is what a FAIL without a score gets; where scores go
+                # below it, a crash must not be better than the worst that was scored.
+                lowest[one.key.task_id] = min(one.score, lowest.get(one.key.task_id, 0.0))
+        self._lowest = {task_id: self._low(task, lowest.get(task_id, 0.0)) for task_id, task in tasks.items()}
+
+    @staticmethod
+    def _low(task: Task, observed: float) -> float:
+        bounds = task.spec.evaluation.output.score_range
+        return observed if bounds is None else bounds[0]
+
+    def group(self, attempts: Sequence[Scored], *, planned: int, task_ids: Iterable[str]) -> Group:
+        """The figures of `attempts`, of `planned` in all; `task_ids` are the tasks that the plan has for them."""
+        cells = _cells(attempts)
+        counts = Counter(one.status for one in attempts)
+        errors = Counter((one.error.kind, one.error.blame.value) for one in attempts if one.error is not None)
+        as_lowest = sum(one.counts_as_lowest for one in attempts)
+        left_out = sum(one.left_out for one in attempts)
+        most = max((len(samples) for task in cells.values() for samples in task.values()), default=0)
+        return Group(
+            planned=planned,
+            done=len(attempts),
+            counts=Counts(PASS=counts["PASS"], FAIL=counts["FAIL"], ERROR=counts["ERROR"]),
+            errors=tuple(
+                ErrorCount(kind=kind, blame=blame, count=count)
+                for (kind, blame), count in sorted(errors.items(), key=lambda item: (-item[1], item[0]))
+            ),
+            mean_score=self._mean(cells, self._counted),
+            n=len(attempts) - left_out,
+            errors_as_lowest=as_lowest,
+            errors_left_out=left_out,
+            bounds=self._bounds(cells, task_ids),
+            pass_at_k={str(k): self._rate(cells, k, pass_at_k) for k in ks(most)},
+            pass_power_k={str(k): self._rate(cells, k, pass_power_k) for k in ks(most)},
+            agreement=_agreement(cells),
+            metrics=self._metrics(attempts, task_ids),
+        )
+
+    def _counted(self, one: Scored) -> float | None:
+        if one.counts_as_lowest:
+            return self._lowest[one.key.task_id]
+        return one.score
+
+    def _bounds(self, cells: Cells, task_ids: Iterable[str]) -> Bounds:
+        ranges = {task_id: self._tasks[task_id].spec.evaluation.output.score_range for task_id in task_ids}
+        closed = {task_id: bounds for task_id, bounds in ranges.items() if bounds is not None}
+        if len(closed) < len(ranges):
+            return Bounds(lower=None, upper=None)
+
+        def end(index: int) -> Value:
+            return lambda one: closed[one.key.task_id][index] if one.status == "ERROR" else one.score
+
+        return Bounds(lower=self._mean(cells, end(0)), upper=self._mean(cells, end(1)))
+
+    def _mean(self, cells: Cells, value: Value) -> float | None:
+        return self._over_tasks(
+            cells, lambda samples: mean(mean(map(value, repeats)) for repeats in samples.values())
+        )
+
+    def _over_tasks(
+        self, cells: Cells, of_cell: Callable[[Mapping[int, Sequence[Scored]]], float | None]
+    ) -> float | None:
+        pairs = []
+        for task_id, submissions in cells.items():
+            figure = mean(of_cell(samples) for samples in submissions.values())
+            if figure is not None:
+                pairs.append((figure, self._tasks[task_id].spec.weight))
+        total = math.fsum(weight for _figure, weight in pairs)
+        if total <= 0:
+            return None
+        return math.fsum(figure * (weight / total) for figure, weight in pairs)
+
+    def _rate(self, cells: Cells, k: int, estimate: Callable[[int, int, int], float | None]) -> float | None:
+        short = False
+
+        def of_cell(samples: Mapping[int, Sequence[Scored]]) -> float | None:
+            nonlocal short
+            passes = [verdict for verdict in map(_passes, samples.values()) if verdict is not None]
+            if not passes:
+                return None
+            rate = estimate(len(passes), sum(passes), k)
+            # A submission with many samples on easy tasks only must not be judged by those alone.
+            short = short or rate is None
+            return rate
+
+        rate = self._over_tasks(cells, of_cell)
+        return None if short else rate
+
+    def _metrics(self, attempts: Sequence[Scored], task_ids: Iterable[str]) -> tuple[MetricSummary, ...]:
+        declared = {
+            (metric.id, metric.direction, metric.aggregate): set[str]()
+            for task_id in task_ids
+            for metric in self._tasks[task_id].spec.evaluation.metrics
+        }
+        if not declared:
+            return ()
+        for task_id in {one.key.task_id for one in attempts}:
+            for metric in self._tasks[task_id].spec.evaluation.metrics:
+                declared[metric.id, metric.direction, metric.aggregate].add(task_id)
+        rows = []
+        for (name, direction, aggregate), owners in sorted(declared.items()):
+            values = [
+                one.metrics[name] for one in attempts if one.key.task_id in owners and name in one.metrics
+            ]
+            rows.append(
+                MetricSummary(
+                    id=name,
+                    direction=direction,
+                    aggregate=aggregate,
+                    value=_aggregated(values, aggregate),
+                    n=len(values),
+                )
+            )
+        return tuple(rows)
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of the values that are there; None when none is. Exact sums, so the order never matters."""
+    present = [value for value in values if value is not None]
+    if not present:
+        return None
+    try:
+        return math.fsum(present) / len(present)
+    except OverflowError:
+        return math.fsum(value / len(present) for value in present)
+
+
+def _cells(attempts: Iterable[Scored]) -> Cells:
+    cells: dict[str, dict[str, dict[int, list[Scored]]]] = {}
+    for one in attempts:
+        key = one.key
+        cells.setdefault(key.task_id, {}).setdefault(key.submission, {}).setdefault(key.sample, []).append(
+            one
+        )
+    return cells
+
+
+def _passes(repeats: Sequence[Scored]) -> bool | None:
+    """Whether a sample passes: in each repeat that counts; None when none counts."""
+    counting = [one for one in repeats if not one.left_out]
+    return all(one.status == "PASS" for one in counting) if counting else None
+
+
+def _agreement(cells: Cells) -> float | None:
+    """The share of samples whose repeats all have one verdict, among those with two or more that count."""
+    same = total = 0
+    for submissions in cells.values():
+        for samples in submissions.values():
+            for repeats in samples.values():
+                verdicts = [one.status for one in repeats if not one.left_out]
+                if len(verdicts) > 1:
+                    total += 1
+                    same += len(set(verdicts)) == 1
+    return same / total if total else None
+
+
+def _aggregated(values: Sequence[float], aggregate: str) -> float | None:
+    if not values:
+        return None
+    if aggregate == "mean":
+        return mean(values)
+    if aggregate == "median":
+        return statistics.median(values)
+    if aggregate == "sum":
+        try:
+            return math.fsum(values)
+        except OverflowError:
+            return None
+    return min(values) if aggregate == "min" else max(values)

@@ -1,0 +1,259 @@
+"""Submissions found: every way of handing in, brought to one form: for each task, numbered samples."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorehost.attempt.order import Source
+from scorehost.errors import UsageError
+from scorehost.jobs.archives import MAX_BYTES, BadArchive, archive_suffix, unpack
+from scorehost.jobs.cards import CARD, read_card
+from scorehost.jobs.layout import samples_of
+from scorehost.jobs.predictions import read_predictions
+from scorehost.jobs.record import SubmissionRecord, file_digest
+from scorehost.jobs.select import near
+from scorehost.model.ids import SUBMISSION_NAME
+
+if TYPE_CHECKING:
+    from scorehost.jobs.options import RunOptions
+    from scorehost.spec.dataset import Dataset, Task
+
+SOLUTION = "solution"
+EMPTY = "empty"
+WRONG = "wrong:"
+RESERVED = (SOLUTION, EMPTY)
+MAX_NAME = 64
+
+Samples = Mapping[int, Source]
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One submission: for each task that it is scored on, its samples by number (from 1)."""
+
+    record: SubmissionRecord
+    hand_ins: Mapping[str, Samples]
+
+    @property
+    def name(self) -> str:
+        """The name that attempts carry."""
+        return self.record.name
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What submissions are looked up in: the dataset, the selected tasks, a folder of ours to unpack into."""
+
+    dataset: Dataset
+    tasks: Sequence[Task]
+    staging: Path
+    warn: Warn = field(default=lambda _text: None)
+
+
+def find_submissions(options: RunOptions, search: Search) -> tuple[Submission, ...]:
+    """Every submission that the options name, in the order of the options.
+
+    Raises UsageError or SpecError for what a person mistyped: unknown words, bad or repeated names, missing
+    folders, bad rows. A hostile archive is no such error: its attempts will be ERROR invalid_submission.
+    """
+    found = [_from_word(word, search) for word in options.submissions]
+    if options.submissions_dir is not None:
+        found += [_from_path(name, path, search) for name, path in _children(options.submissions_dir)]
+    if options.predictions is not None:
+        found.append(_from_predictions(options.predictions, search))
+    if not found:
+        raise UsageError(
+            "There is nothing to score: no submission was named.",
+            hint="Name one, such as --submission solution, --submission FOLDER or --predictions FILE.jsonl.",
+        )
+    seen: set[str] = set()
+    for submission in found:
+        if submission.name.lower() in seen:
+            raise UsageError(
+                f"Two submissions are named {submission.name} (case does not tell them apart).",
+                hint="Give one of them another name with NAME=PATH.",
+            )
+        seen.add(submission.name.lower())
+    return tuple(found)
+
+
+def lasting_word(submission: Submission) -> str | None:
+    """The word of `--submission` that finds this one again from any folder; None for predictions."""
+    record = submission.record
+    if record.kind == "predictions":
+        return None
+    return (
+        record.path
+        if record.kind == "wrong"
+        else (record.name if record.path is None else f"{record.name}={record.path}")
+    )
+
+
+def _from_word(word: str, search: Search) -> Submission:
+    if word == SOLUTION:
+        return _from_tasks(
+            SubmissionRecord(name=SOLUTION, kind="solution"),
+            {task.task_id: task.solution for task in search.tasks},
+            missing=UsageError("No selected task has a solution/.", hint="Add one, or hand in a folder."),
+        )
+    if word == EMPTY:
+        return Submission(
+            SubmissionRecord(name=EMPTY, kind="empty"), {task.task_id: {1: Source()} for task in search.tasks}
+        )
+    if word.startswith(WRONG):
+        wrong = word.removeprefix(WRONG)
+        known = {name for task in search.tasks for name in task.wrong}
+        name = checked_name(f"wrong-{wrong}", word)
+        return _from_tasks(
+            SubmissionRecord(name=name, kind="wrong", path=word),
+            {task.task_id: task.wrong.get(wrong) for task in search.tasks},
+            missing=UsageError(f"No selected task has solution-wrong/{wrong}.", hint=near(wrong, known)),
+        )
+    name, path = _named_path(word)
+    return _from_path(name, path, search)
+
+
+def _from_tasks(
+    record: SubmissionRecord, folders: Mapping[str, Path | None], *, missing: UsageError
+) -> Submission:
+    hand_ins = {
+        task_id: {1: Source(folder=folder)} for task_id, folder in folders.items() if folder is not None
+    }
+    if not hand_ins:
+        raise missing
+    return Submission(record, hand_ins)
+
+
+def _named_path(word: str) -> tuple[str, Path]:
+    name, equals, rest = word.partition("=")
+    if equals and not Path(word).exists():
+        return checked_name(name, word), Path(rest)
+    path = Path(word)
+    base = path.absolute().name if path.name in ("", ".", "..") else path.name
+    if path.name in ("", ".", ".."):
+        base = path.resolve().name
+    return checked_name(_stem(base), word), path
+
+
+def _stem(name: str) -> str:
+    suffix = archive_suffix(name)
+    return name[: -len(suffix)] if suffix else name
+
+
+def checked_name(name: str, word: str) -> str:
+    """`name` when it may name a submission; UsageError that quotes `word` otherwise."""
+    if not SUBMISSION_NAME.fullmatch(name) or name.strip(".") == "":
+        raise UsageError(
+            f"{word!r} does not give a submission's name: {name!r} is not made of letters, digits, '.', '_', '-' "
+            f"(1 to {MAX_NAME} of them, and not dots only).",
+            hint="Use NAME=PATH.",
+        )
+    if name in RESERVED:
+        raise UsageError(
+            f"{word!r} would be named {name}, which is reserved.", hint="Use NAME=PATH with another name."
+        )
+    return name
+
+
+def _children(folder: Path) -> Iterator[tuple[str, Path]]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        raise UsageError(f"--submissions {folder}: {error.strerror}.") from None
+    count = 0
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False) or (
+            archive_suffix(entry.name) and entry.is_file(follow_symlinks=False)
+        ):
+            count += 1
+            yield checked_name(_stem(entry.name), entry.path), Path(entry.path)
+        elif entry.is_symlink():
+            raise UsageError(
+                f"{entry.path} is a link, which is not followed.",
+                hint="Name its target with --submission NAME=PATH.",
+            )
+    if not count:
+        raise UsageError(f"--submissions {folder} holds no folder, .zip or .tar.gz.")
+
+
+def _from_path(name: str, path: Path, search: Search) -> Submission:
+    try:
+        status = path.stat()
+    except OSError as error:
+        known = [*RESERVED, *(f"{WRONG}{wrong}" for task in search.tasks for wrong in task.wrong)]
+        raise UsageError(
+            f"--submission {path}: {error.strerror}.",
+            hint=f"It may be a folder, an archive, {SOLUTION}, {EMPTY} or {WRONG}NAME. "
+            + near(str(path), known),
+        ) from None
+    real = path.resolve()
+    if stat.S_ISDIR(status.st_mode):
+        card = read_card(real, search.warn)
+        record = SubmissionRecord(name=name, kind="folder", path=str(real), card=card)
+        return Submission(record, samples_of(real, search.tasks, search.dataset, name, search.warn))
+    if stat.S_ISREG(status.st_mode) and archive_suffix(path.name):
+        return _from_archive(name, real, search)
+    raise UsageError(
+        f"--submission {path} is neither a folder nor an archive (.zip, .tar.gz).",
+        hint="Hand in a folder that holds <task_id>/<artifact path>.",
+    )
+
+
+def _from_archive(name: str, path: Path, search: Search) -> Submission:
+    target = search.staging / name
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise BadArchive(f"it is larger than {MAX_BYTES} bytes")
+        unpack(path, target)
+    except BadArchive as bad:
+        reason = f"The archive {path.name} is refused: {bad}."
+        search.warn(f"{name}: {reason}")
+        record = SubmissionRecord(name=name, kind="archive", path=str(path), digest=file_digest(path))
+        return Submission(record, {task.task_id: {1: Source(refused=reason)} for task in search.tasks})
+    root = _unwrapped(target, search.dataset)
+    record = SubmissionRecord(
+        name=name,
+        kind="archive",
+        path=str(path),
+        digest=file_digest(path),
+        card=read_card(root, search.warn),
+    )
+    return Submission(record, samples_of(root, search.tasks, search.dataset, name, search.warn))
+
+
+def _unwrapped(root: Path, dataset: Dataset) -> Path:
+    """`root`, or the only folder in it when that is a mere wrapping (as `tar czf x.tar.gz x` makes it)."""
+    entries = list(os.scandir(root))
+    own = {CARD, "artifacts", "workspace", "samples"}
+    if len(entries) == 1 and entries[0].is_dir() and entries[0].name not in own | set(dataset.tasks):
+        return Path(entries[0].path)
+    return root
+
+
+def _from_predictions(path: Path, search: Search) -> Submission:
+    stem = re.sub(r"(\.jsonl|\.json)?(\.gz)?$", "", path.name)
+    cleaned = re.sub(r"[^A-Za-z0-9._-]", "-", stem)[:MAX_NAME]
+    name = checked_name(cleaned, str(path))
+    rows = read_predictions(path, search.dataset)
+    without = [task.task_id for task in search.tasks if task.task_id not in rows]
+    if without:
+        search.warn(
+            f"{name} has no row for {len(without)} of {len(search.tasks)} tasks, such as {without[0]}: "
+            "they are scored as handed in empty."
+        )
+    hand_ins = {
+        task.task_id: dict(enumerate(rows.get(task.task_id, (Source(),)), start=1)) for task in search.tasks
+    }
+    record = SubmissionRecord(
+        name=name, kind="predictions", path=str(path.absolute()), digest=file_digest(path)
+    )
+    return Submission(record, hand_ins)

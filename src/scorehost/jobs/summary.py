@@ -1,0 +1,126 @@
+"""summary.json: the figures of a job, and of its tasks, submissions and tags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scorehost.jobs.statistics import Figures
+from scorehost.model.ids import AttemptKey, utc_now
+from scorehost.model.summary import Group, JobStatus, Rank, Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from scorehost.jobs.plan import Plan
+    from scorehost.jobs.record import JobRecord
+    from scorehost.jobs.scored import Scored
+    from scorehost.model.result import ScoringDigests
+
+
+@dataclass(slots=True)
+class _Part:
+    planned: int = 0
+    attempts: list[Scored] = field(default_factory=list)
+    task_ids: set[str] = field(default_factory=set)
+
+
+def summarise(
+    record: JobRecord,
+    plan: Plan,
+    attempts: Mapping[AttemptKey, Scored],
+    *,
+    status: JobStatus,
+    message: str = "",
+) -> Summary:
+    """The summary of a job in which `attempts` are finished; one pass over the plan."""
+    whole = _Part()
+    tasks: dict[str, _Part] = {}
+    submissions: dict[str, _Part] = {}
+    tags: dict[str, _Part] = {}
+    for order in plan.orders:
+        parts = [
+            whole,
+            tasks.setdefault(order.key.task_id, _Part()),
+            submissions.setdefault(order.key.submission, _Part()),
+        ]
+        parts += [tags.setdefault(tag, _Part()) for tag in set(order.task.spec.tags)]
+        done = attempts.get(order.key)
+        for part in parts:
+            part.planned += 1
+            part.task_ids.add(order.key.task_id)
+            if done is not None:
+                part.attempts.append(done)
+    figures = Figures(plan.tasks, whole.attempts)
+
+    def groups(parts: Mapping[str, _Part]) -> dict[str, Group]:
+        return {name: _group(figures, parts[name]) for name in sorted(parts)}
+
+    by_submission = groups(submissions)
+    return Summary(
+        **dict(_group(figures, whole)),
+        job_id=record.job_id,
+        name=record.asked.name,
+        dataset_id=record.dataset.dataset_id,
+        dataset_version=record.dataset.version,
+        status=status,
+        message=message,
+        started_at=record.created_at,
+        finished_at=utc_now(),
+        tasks=groups(tasks),
+        submissions=by_submission,
+        tags=groups(tags),
+        ranking=_ranking(by_submission, {name: len(part.task_ids) for name, part in submissions.items()}),
+    )
+
+
+def _group(figures: Figures, part: _Part) -> Group:
+    return figures.group(part.attempts, planned=part.planned, task_ids=sorted(part.task_ids))
+
+
+def _ranking(groups: Mapping[str, Group], tasks: Mapping[str, int]) -> tuple[Rank, ...]:
+    """By the lower bound, best first; equal scores share a rank; a submission without one comes last."""
+
+    def score(group: Group) -> float | None:
+        if group.bounds.lower is not None:
+            return group.bounds.lower
+        return group.mean_score if group.errors_left_out == 0 else None
+
+    scores = {name: score(group) for name, group in groups.items()}
+    ordered = sorted(scores, key=lambda name: (scores[name] is None, -(scores[name] or 0.0), name))
+    ranks: list[Rank] = []
+    for place, name in enumerate(ordered, start=1):
+        tied = bool(ranks) and ranks[-1].score == scores[name]
+        rank = ranks[-1].rank if tied else place
+        ranks.append(Rank(rank=rank, submission=name, score=scores[name], tasks=tasks[name]))
+    return tuple(ranks)
+
+
+def mixed_tasks(attempts: Iterable[Scored]) -> tuple[str, ...]:
+    """The tasks whose attempts were scored by different evaluators, gold, limits or images: not one measure."""
+    seen: dict[str, list[ScoringDigests]] = {}
+    for one in attempts:
+        if one.digests is not None:
+            known = seen.setdefault(one.key.task_id, [])
+            if one.digests not in known:
+                known.append(one.digests)
+    return tuple(sorted(task_id for task_id, known in seen.items() if _differ(known)))
+
+
+def _differ(known: Sequence[ScoringDigests]) -> bool:
+    first = known[0]
+    images = dict(first.images)
+    for other in known[1:]:
+        if (other.task, other.evaluator, other.gold, other.limits, other.sdk) != (
+            first.task,
+            first.evaluator,
+            first.gold,
+            first.limits,
+            first.sdk,
+        ):
+            return True
+        for host, image in other.images.items():
+            # A host that one attempt never started may be unknown there; only two known images can differ.
+            if images.setdefault(host, image) != image:
+                return True
+    return False

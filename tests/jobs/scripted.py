@@ -1,0 +1,177 @@
+"""A dataset made of nothing but models, and a score function that does what a test says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+
+from scorehost.attempt.atomic import make_folder, write_atomic
+from scorehost.jobs.options import RunOptions
+from scorehost.jobs.run import run_job
+from scorehost.jobs.scoring import ready
+from scorehost.model.failure import Phase, failure
+from scorehost.model.json import dump
+from scorehost.model.result import Digests, Result, ScoringDigests, Versions
+from scorehost.spec.dataset import Dataset, Task
+from scorehost.spec.profiles import Profiles
+from scorehost.spec.task import Artifact, Evaluation, Metric, Output, TaskSpec
+
+
+def make_task(
+    root: Path,
+    task_id: str,
+    *,
+    tags=(),
+    weight=1.0,
+    score_range=(0.0, 1.0),
+    metrics=(),
+    source_id=None,
+    solution=True,
+    wrong=(),
+    artifacts=(("answer", "artifacts/answer.txt"),),
+) -> Task:
+    folder = root / "tasks" / task_id
+    folder.mkdir(parents=True, exist_ok=True)
+    evaluator = folder / "evaluator.py"
+    evaluator.write_text(f"# {task_id}\n")
+    spec = TaskSpec(
+        task_id=task_id,
+        tags=tuple(tags),
+        weight=weight,
+        metadata={} if source_id is None else {"source_id": source_id},
+        artifacts=tuple(
+            Artifact(id=name, path=path, kind="tree" if path.endswith("/") else "file") for name, path in artifacts
+        ),
+        evaluation=Evaluation(
+            output=Output(score_range=score_range),
+            metrics=tuple(Metric(id=name, aggregate=aggregate) for name, aggregate in metrics),
+        ),
+    )
+    return Task(
+        spec=spec,
+        folder=folder,
+        gold={},
+        code={"evaluator.py": evaluator},
+        solution=folder / "solution" if solution else None,
+        wrong={name: folder / "solution-wrong" / name for name in wrong},
+    )
+
+
+def make_dataset(root: Path, *tasks: Task) -> Dataset:
+    return Dataset(
+        root=root,
+        dataset_id="demo",
+        version="1",
+        profiles=Profiles(concurrency=1),
+        profiles_path=root / "profiles.yaml",
+        tasks={task.task_id: task for task in sorted(tasks, key=lambda task: task.task_id)},
+    )
+
+
+def some_tasks(root: Path, *names: str, **options) -> Dataset:
+    return make_dataset(root, *(make_task(root, name, **options) for name in names))
+
+
+def scoring_digests(**changes) -> ScoringDigests:
+    values = {"task": "t", "evaluator": "e", "gold": "g", "images": {}, "limits": "l", "sdk": "s"}
+    return ScoringDigests(**{**values, **changes})
+
+
+def make_result(order, job_id="", status="PASS", *, score=None, kind=None, phase=Phase.EVALUATE, metrics=None, digests=None) -> Result:
+    if kind is not None:
+        status = "ERROR"
+    elif score is None:
+        score = 1.0 if status == "PASS" else 0.0
+    return Result(
+        job_id=job_id,
+        task_id=order.key.task_id,
+        submission=order.key.submission,
+        sample=order.key.sample,
+        repeat=order.key.repeat,
+        attempt=order.number,
+        status=status,
+        score=score if kind is None else None,
+        metrics=metrics or {},
+        error=None if kind is None else failure(phase, kind, f"{kind} happened"),
+        warnings=(),
+        started_at="2026-11-30T07:45:12.000Z",
+        finished_at="2026-11-30T07:45:13.500Z",
+        timing={"evaluate": 1.0},
+        hosts=(),
+        digests=Digests(scoring=digests, submission=None, operational={}),
+        versions=Versions(scorehost="0", engine="0", kernel="0", runtime="runc", architecture="x"),
+    )
+
+
+def publish(folder: Path, result: Result, checks=()) -> None:
+    """An attempt's folder, whole by rename, as the attempt layer makes it."""
+    staging = folder.parent / f".{folder.name}.new"
+    make_folder(staging / "evaluation")
+    write_atomic(staging / "result.json", dump(result.model_dump(mode="json")))
+    rows = {"format": "scorehost.checks/1", "checks": list(checks)}
+    write_atomic(staging / "evaluation" / "checks.json", dump(rows))
+    write_atomic(staging / "manifest.json", dump({"files": []}))
+    staging.rename(folder)
+
+
+class Script:
+    """Scores by `verdict(order)`, which gives keywords of `make_result` (`checks` too) or raises."""
+
+    def __init__(self, verdict=lambda _order: {}, *, pause=0.0) -> None:
+        self.verdict = verdict
+        self.pause = pause
+        self.orders = []
+        self.running = 0
+        self.most = 0
+
+    async def __call__(self, order, folder, emit):
+        self.orders.append(order)
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            emit("phase", {"phase": "evaluate"})
+            await anyio.sleep(self.pause)
+            given = self.verdict(order)
+            given = dict(await given if hasattr(given, "__await__") else given)
+            checks = given.pop("checks", ())
+            result = make_result(order, folder.parents[3].name, **given)
+            publish(folder, result, checks)
+            return result
+        finally:
+            self.running -= 1
+
+    @property
+    def keys(self) -> list[str]:
+        return [str(order.key) for order in self.orders]
+
+
+class FakeClock:
+    """Time that passes only when someone sleeps, in no time."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        await anyio.sleep(0)
+        self.time += max(seconds, 0.0)
+
+
+async def answering() -> None:
+    """An engine that answers."""
+
+
+def run(root: Path, dataset: Dataset, script=None, *, stop=None, ping=answering, clock=None, watch=None, **options):
+    """One job, start to end; `options` are those of RunOptions."""
+    asked = RunOptions(**{"dataset": dataset.root, "out": root / "runs", **options})
+    events = watch if watch is not None else []
+
+    async def main():
+        return await run_job(
+            asked, dataset, ready(script or Script()), events.append, ping=ping, stop=stop or anyio.Event(), clock=clock
+        )
+
+    return anyio.run(main)
