@@ -1,0 +1,67 @@
+"""Rows of checks.json."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Optional, Sequence
+
+    from scorehost_sdk.outcome import ExecResult
+
+
+def evaluation_check(
+    id: str,  # noqa: A002 - the format's word
+    *,
+    title: str = "",
+    status: str,
+    script: Optional[str] = None,
+    environment: Optional[str] = None,
+    exec_result: Optional[ExecResult] = None,
+    message: str = "",
+    details: Any = None,
+    score: Optional[float] = None,
+    max_score: Optional[float] = None,
+    weight: Optional[float] = None,
+    severity: Optional[str] = None,
+    recommendation: Optional[str] = None,
+    evidence_refs: Sequence[str] = (),
+    visibility: str = "private",
+    tags: Sequence[str] = (),
+) -> Dict[str, Any]:
+    """A row for `checks` of the returned value.
+
+    `id` is unique in the attempt; `status` is PASS, FAIL, ERROR or SKIP; `script` a path in the dataset, relative
+    to the task or starting with `tasks/`; `details` any JSON value; `visibility` "private", or "public" when title
+    and message may leave the job. Nothing is judged here: a bad row is left out later, with a warning, and
+    changes no verdict.
+    """
+    return {
+        "id": id,
+        "title": title,
+        "status": status,
+        "script": script,
+        "environment": environment,
+        "exec": None if exec_result is None else _exec(exec_result),
+        "message": message,
+        "details": details,
+        "score": score,
+        "max_score": max_score,
+        "weight": weight,
+        "severity": severity,
+        "recommendation": recommendation,
+        "evidence_refs": list(evidence_refs or ()),
+        "visibility": visibility,
+        "tags": list(tags or ()),
+    }
+
+
+def _exec(result: ExecResult) -> Dict[str, Any]:
+    return {
+        "exit_code": result.exit_code,
+        "stdout": result.stdout,
+        "stderr": result.stderr,
+        "truncated": result.truncated,
+        "timed_out": result.timed_out,
+        "oom_killed": result.oom_killed,
+        "duration_seconds": result.duration_seconds,
+    }

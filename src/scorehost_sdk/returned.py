@@ -1,0 +1,127 @@
+"""What evaluate() returned, copied into plain JSON values in bounded memory and time."""
+
+import json
+
+_LONGEST_INT_BITS = 14_280  # below 4,300 digits, which is what Python's own JSON reader takes
+_CHECK_DEPTH = 32
+
+
+class Rejected(Exception):
+    """The returned value cannot be sent; `kind` and `text` say why."""
+
+    def __init__(self, kind, text):
+        super().__init__(kind, text)
+        self.kind, self.text = kind, text
+
+
+class Plain:
+    """Copies a value into what JSON holds, within a number of bytes and levels; raises Rejected."""
+
+    def __init__(self, budget, depth):
+        self._left, self._budget, self._depth = budget, budget, depth
+
+    def _spend(self, size, place):
+        self._left -= size
+        if self._left < 0:
+            raise Rejected("result_too_large", f"{place} holds more than {self._budget} bytes")
+
+    def copy(self, value, place, level=0):
+        """`value` as dict, list, str, int, float, bool and None of exactly these types."""
+        if value is None or value is True or value is False:
+            self._spend(4, place)
+            return value
+        if isinstance(value, str):
+            self._spend(len(value) + 2, place)
+            text = str.encode(value, "utf-8", "backslashreplace").decode("utf-8")
+            self._spend(len(json.dumps(text, ensure_ascii=False).encode("utf-8")) - len(value) - 2, place)
+            return text
+        if isinstance(value, int):
+            number = int.__int__(value)
+            if number.bit_length() > _LONGEST_INT_BITS:
+                raise Rejected("invalid_result", f"{place} is an int of {number.bit_length()} bits")
+            self._spend(number.bit_length() // 4 + 1, place)
+            return number
+        if isinstance(value, float):
+            number = float.__float__(value)
+            if number != number or number in (float("inf"), float("-inf")):
+                raise Rejected("invalid_result", f"{place} is {number}, which is not a number that JSON holds")
+            self._spend(3, place)
+            return number
+        if not isinstance(value, (dict, list, tuple)):
+            raise Rejected("invalid_result", f"{place} is {_article(value)}, which JSON cannot hold")
+        if level >= self._depth:
+            raise Rejected("invalid_result", f"{place} is nested deeper than {self._depth} levels")
+        self._spend(2, place)
+        if isinstance(value, dict):
+            return self._copy_dict(value, place, level)
+        copies = []
+        for index in range(len(value)):
+            self._spend(1, place)
+            copies.append(self.copy(value[index], f"{place}[{index}]", level + 1))
+        return copies
+
+    def _copy_dict(self, value, place, level):
+        copies = {}
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise Rejected("invalid_result", f"{place} has a key that is {_article(key)}, not text")
+            name = self.copy(key, f"a key of {place}")
+            if name in copies:
+                raise Rejected("invalid_result", f"{place} has one key twice")
+            self._spend(2, place)
+            copies[name] = self.copy(item, f"{place}.{_shown(name)}", level + 1)
+        return copies
+
+
+def _shown(name):
+    # A key may hold gold; what looks like a name may be shown.
+    plain = name.replace("_", "a").replace("-", "a").replace(".", "a")
+    return name if len(name) <= 40 and plain.isalnum() and plain.isascii() else "…"
+
+
+def _article(value):
+    return f"of type {type_name(type(value))}"
+
+
+def type_name(cls):
+    name = type.__dict__["__qualname__"].__get__(cls)
+    module = cls.__dict__.get("__module__", "")
+    module = module if isinstance(module, str) and module not in ("builtins", "evaluator", "scorehost_sdk.faults") else ""
+    return _shown(".".join(part for part in (module.partition(".")[0], name.rpartition(".")[2]) if part))
+
+
+def checked(value, limits):
+    """The value of the `result` frame; raises Rejected."""
+    if not isinstance(value, dict):
+        raise Rejected("invalid_result", f"evaluate returned a value {_article(value)}, not a dict")
+    rows = value.get("checks")
+    rest = {key: item for key, item in value.items() if key not in ("checks", "metrics")}
+    result = Plain(limits["metrics_bytes"], limits["metrics_depth"]).copy(rest, "result")
+    if "metrics" in value:
+        plain = Plain(limits["metrics_bytes"], limits["metrics_depth"])
+        result["metrics"] = plain.copy(value["metrics"], "metrics")
+    if rows is not None:
+        result["checks"] = _checked_rows(rows, limits)
+    return result
+
+
+def _checked_rows(rows, limits):
+    if not isinstance(rows, (list, tuple)):
+        return [{"_unserializable": 0, "reason": f"checks is {_article(rows)}, not a list"}]
+    kept, left = [], limits["checks_bytes"]
+    for index in range(len(rows)):
+        if index >= limits["checks_rows"]:
+            kept.append({"_unserializable": index, "reason": f"more than {index} rows"})
+            break
+        try:
+            row = Plain(limits["checks_bytes"], _CHECK_DEPTH).copy(rows[index], "the row")
+        except Rejected as problem:
+            row = {"_unserializable": index, "reason": problem.text}
+        size = len(json.dumps(row, ensure_ascii=False).encode("utf-8"))
+        if size > left:
+            text = f"rows from here on are more than {limits['checks_bytes']} bytes in all"
+            kept.append({"_unserializable": index, "reason": text})
+            break
+        left -= size
+        kept.append(row)
+    return kept

@@ -1,0 +1,336 @@
+"""Runs evaluator.py inside the evaluator host and speaks for it on the channel (docs/architecture.md)."""
+
+import sys
+
+_HERE = __file__.rpartition("/")[0] or "."
+# Before any other import: a file beside this one, or in the working directory, must not stand for a module of
+# the standard library.
+sys.path[:] = [entry for entry in sys.path if entry not in ("", ".", _HERE)]
+
+import errno  # noqa: E402
+import faulthandler  # noqa: E402
+import hashlib  # noqa: E402
+import hmac  # noqa: E402
+import io  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import threading  # noqa: E402
+
+_ROOT = os.path.dirname(os.path.abspath(_HERE))
+_TASK = os.path.join(_ROOT, "task")
+_PR_SET_DUMPABLE = 4
+_CO_COROUTINE = 0x80
+
+
+class Channel:
+    """The authenticated frames between this process and the controller; safe to use from several threads."""
+
+    def __init__(self, source, sink):
+        self._source, self._sink = source, sink
+        self._pid = os.getpid()
+        self._key = b""
+        self._sent = self._received = self._last_id = 0
+        self._writing = threading.Lock()
+        self._waiting = {}
+        self._over = False
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self):
+        # A forked child has a copy of everything; what it cannot use by accident it should not hold at all.
+        self._key, self._over, self._waiting = b"", True, {}
+        self._writing = threading.Lock()
+        for descriptor in (self._source, self._sink):
+            try:
+                os.close(descriptor)
+            except OSError:  # closed already by whoever made the child
+                continue
+
+    def _read(self, size):
+        parts = bytearray()
+        while len(parts) < size:
+            piece = os.read(self._source, min(size - len(parts), 1 << 20))
+            if not piece:
+                os._exit(3)  # the controller has gone: nobody waits for a result
+            parts += piece
+        return bytes(parts)
+
+    def start(self):
+        """Reads the first frame, which brings the key; gives it without the key."""
+        frame = json.loads(self._read(int.from_bytes(self._read(4), "big")))
+        self._key = bytes.fromhex(frame.pop("key"))
+        threading.Thread(target=self._listen, daemon=True, name="scorehost-channel").start()
+        return frame
+
+    def _mac(self, label, counter, body):
+        digest = hmac.new(self._key, label + counter.to_bytes(8, "big"), hashlib.sha256)
+        digest.update(body)
+        return digest.hexdigest().encode("ascii")
+
+    def _listen(self):
+        while True:
+            frame = self._read(int.from_bytes(self._read(4), "big"))
+            mac, body = frame[:64], frame[64:]
+            if not hmac.compare_digest(mac, self._mac(b"reply", self._received, body)):
+                _die("scorehost: a reply that the controller did not send; somebody in this host forges them")
+            self._received += 1
+            reply = json.loads(body)
+            deliver = self._waiting.pop(reply["id"], None)
+            if deliver is not None:
+                deliver(reply)
+
+    def _write(self, message):
+        body = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+        mac = self._mac(b"", self._sent, body)
+        data = memoryview((64 + len(body)).to_bytes(4, "big") + mac + body)
+        while data:
+            try:
+                data = data[os.write(self._sink, data) :]
+            except BlockingIOError:  # somebody who shares the pipe made it non-blocking
+                os.set_blocking(self._sink, True)
+            except BrokenPipeError:
+                os._exit(3)
+        self._sent += 1
+
+    def tell(self, message):
+        """Sends a frame that has no id and no reply."""
+        with self._writing:
+            self._write(message)
+
+    def finish(self, message):
+        """Sends the last frame; nothing can be sent after it."""
+        with self._writing:
+            self._over = True
+            self._write(message)
+
+    def _request(self, message, stdin, deliver):
+        if self._over or os.getpid() != self._pid:
+            text = "the evaluation is over, or this is a forked process: scoring works in evaluate() only"
+            deliver({"ok": False, "error": {"type": "ScoringError", "message": text}})
+            return 0
+        with self._writing:
+            self._last_id = number = self._last_id + 1
+            if deliver is not None:
+                self._waiting[number] = deliver
+            for part in stdin:
+                self._write({"kind": "stdin", "id": number, "data": part})
+            self._write(dict(message, id=number))
+        return number
+
+    def post(self, message):
+        """Sends a request that gets no reply; drops it when the evaluation is over."""
+        if not self._over and os.getpid() == self._pid:
+            self._request(message, (), None)
+
+    def call(self, message, stdin=(), timeout=None):
+        """The reply to a request, or None when `timeout` seconds passed; `stdin` are base64 parts ahead of it."""
+        box, done = [], threading.Event()
+
+        def deliver(reply):
+            box.append(reply)
+            done.set()
+
+        number = self._request(message, stdin, deliver)
+        if not done.wait(timeout):
+            self._waiting.pop(number, None)
+            return None
+        return box[0]
+
+    async def acall(self, message, stdin=()):
+        """The same for an async evaluator."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+
+        def settle(reply):
+            if not future.done():
+                future.set_result(reply)
+
+        def deliver(reply):
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(settle, reply)
+
+        self._request(message, stdin, deliver)
+        return await future
+
+
+def _harden():
+    """Shuts other processes of this user out of this one's memory and descriptors; whether that worked."""
+    try:
+        import ctypes
+
+        return ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) == 0
+    except (ImportError, OSError, AttributeError):
+        return False
+
+
+def _take_channel():
+    """Moves the channel away from descriptors 0 and 1, and points both streams of Python at the log."""
+    source, sink = os.dup(0), os.dup(1)  # not inherited by programs that this process starts
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    os.close(nothing)
+    # One buffer for both keeps their order.
+    log = io.BufferedWriter(io.FileIO(2, "wb", closefd=False))
+    for name in ("stdout", "stderr"):
+        stream = io.TextIOWrapper(
+            log, encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=True
+        )
+        setattr(sys, name, stream)
+        setattr(sys, "__" + name + "__", stream)
+    faulthandler.enable(2)
+    return Channel(source, sink)
+
+
+def _die(text):
+    os.write(2, text.encode("utf-8") + b"\n")
+    os._exit(4)
+
+
+def _number_in(path, key=None):
+    try:
+        with open(path, encoding="ascii") as file:
+            for line in file:
+                words = line.split()
+                if key is None or words[0] == key:
+                    return int(words[-1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return None
+
+
+def _usage():
+    base = "/sys/fs/cgroup/"
+    peak = _number_in(base + "memory.peak")
+    if peak is None:
+        peak = _number_in(base + "memory/memory.max_usage_in_bytes")
+    micro = _number_in(base + "cpu.stat", "usage_usec")
+    nano = _number_in(base + "cpuacct/cpuacct.usage") if micro is None else None
+    seconds = micro / 1e6 if micro is not None else None if nano is None else nano / 1e9
+    return {"peak_memory_bytes": peak, "cpu_seconds": seconds}
+
+
+def _is_coroutine_function(function):
+    while True:
+        inner = getattr(function, "__wrapped__", None) or getattr(function, "func", None)
+        if inner is None:
+            break
+        function = inner
+    function = getattr(function, "__func__", function)
+    code = getattr(function, "__code__", None) or getattr(getattr(type(function), "__call__", None), "__code__", None)
+    return bool(code is not None and code.co_flags & _CO_COROUTINE)
+
+
+def _evaluate(channel, start):
+    from importlib import import_module
+
+    module, _, name = start["entrypoint"].partition(":")
+    function = getattr(import_module(module), name)
+    from scorehost_sdk.scoring import AsyncScoring, Scoring
+
+    waits = _is_coroutine_function(function)
+    flavour = AsyncScoring if waits else Scoring
+    inputs = start["inputs"]
+    inputs["scoring"] = flavour(channel, tuple(start["environments"]), start["single"])
+    value = function(inputs)
+    if not waits and not hasattr(value, "__await__"):
+        return value
+    import asyncio
+
+    async def wait():
+        return await value
+
+    # Not asyncio.run: its end waits for threads and tasks that the evaluator left behind.
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    return loop.run_until_complete(wait())
+
+
+def _place(error):
+    """`evaluator.py:LINE` of the innermost frame of the task's own code, or ''."""
+    place = ""
+    if isinstance(error, SyntaxError) and isinstance(error.filename, str):
+        if error.filename.startswith(_TASK + "/"):
+            return f"{error.filename[len(_TASK) + 1 :]}:{error.lineno or 0}"
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file.startswith(_TASK + "/"):
+            place = f"{file[len(_TASK) + 1 :]}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+def _kind(error):
+    from scorehost_sdk.faults import SubmissionFault, UnknownEnvironment
+
+    if getattr(error, "raised_by_submission", False) is True or isinstance(error, SubmissionFault):
+        return "submission_fault", "the submitted code broke its call"
+    if isinstance(error, UnknownEnvironment):
+        return "unknown_environment", "the evaluator asked for a scoring environment that there is not"
+    if isinstance(error, MemoryError):
+        return "evaluator_oom", "the evaluator ran out of memory"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return "scratch_full", "the evaluator ran out of scratch space"
+    if isinstance(error, (SystemExit, KeyboardInterrupt)):
+        return "evaluator_exit", "the evaluator ended instead of returning a result"
+    return "evaluator_exception", "the evaluator raised an exception"
+
+
+def _failure(error):
+    """The `error` of a `failed` frame, and the traceback in the log."""
+    from scorehost_sdk.returned import Rejected, type_name
+
+    if isinstance(error, Rejected):
+        return {"kind": error.kind, "type": "", "place": "", "message": error.text[:2000]}
+    try:
+        import traceback
+
+        traceback.print_exception(type(error), error, error.__traceback__)
+    except BaseException as trouble:  # noqa: BLE001 - an exception may refuse to be printed, or be too large
+        os.write(2, b"scorehost: the traceback could not be printed: %s\n" % type(trouble).__name__.encode())
+    while len(getattr(error, "exceptions", ())) == 1:  # a group of one: a task group of an async evaluator
+        error = error.exceptions[0]
+    kind, text = _kind(error)
+    name, place = type_name(type(error)), _place(error)[:1000]
+    where = f" at {place}" if place else ""
+    return {"kind": kind, "type": name, "place": place, "message": f"{text}: {name}{where}"}
+
+
+def _main():
+    safe = _harden()
+    channel = _take_channel()
+    start = channel.start()
+    sys.path[:0] = [os.path.join(_ROOT, ".scorehost")]
+    from scorehost_sdk.returned import checked
+    from scorehost_sdk.trees import Tree
+
+    trees = {folder: Tree(folder) for folder in start["trees"]}
+    digests = {folder: tree.digest() for folder, tree in trees.items()}
+    version = "%d.%d.%d" % sys.version_info[:3]
+    channel.tell({"kind": "hello", "python": version, "trees": digests, "dumpable": not safe})
+    sys.path[1:1] = [_TASK]
+    own = os.getpid()
+    try:
+        value = checked(_evaluate(channel, start), start["limits"])
+        last = {"kind": "result", "value": value}
+    except BaseException as error:  # noqa: BLE001 - whatever ended the evaluator is told, not raised
+        if os.getpid() == own:
+            last = {"kind": "failed", "error": _failure(error)}
+    if os.getpid() != own:
+        os._exit(1)  # a process that the evaluator forked came back here: it has no say in the result
+    last["trees"] = {folder: tree.digest() for folder, tree in trees.items()}
+    last["usage"] = _usage()
+    for stream in {id(item): item for item in (sys.stdout, sys.stderr, sys.__stderr__)}.values():
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):  # replaced, or closed, by the evaluator
+            continue
+    channel.finish(last)
+    os._exit(0)  # threads that the evaluator left behind do not hold it
+
+
+if __name__ == "__main__":
+    _main()

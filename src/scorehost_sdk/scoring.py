@@ -1,0 +1,134 @@
+"""`inputs["scoring"]`: running programs in the task's scoring hosts, plain and awaited."""
+
+from __future__ import annotations
+
+from scorehost_sdk import requests
+from scorehost_sdk.outcome import ExecResult
+from scorehost_sdk.processes import AsyncProcess, Process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterable, Optional, Protocol, Sequence
+
+    from scorehost_sdk.requests import Argv, Content, Environment
+
+    class Link(Protocol):
+        """What carries requests: the runner's channel, or a stand-in on an author's machine."""
+
+        def call(
+            self, message: Dict[str, Any], stdin: Iterable[str] = (), timeout: Optional[float] = None
+        ) -> Optional[Dict[str, Any]]:
+            """The reply frame; None when `timeout` seconds passed."""
+
+        async def acall(self, message: Dict[str, Any], stdin: Iterable[str] = ()) -> Dict[str, Any]:
+            """The reply frame."""
+
+        def post(self, message: Dict[str, Any]) -> None:
+            """A request without a reply."""
+
+
+_LOG_LINES = 10_000
+_LOG_CHARACTERS = 16 * 1024
+_READ_BYTES = 64 * 1024 * 1024
+
+
+class _Shared:
+    def __init__(self, link: Link, environments: Sequence[str], single: bool) -> None:
+        self._link = link
+        self._names = requests.Names(environments, single)
+        self._single = single
+        self._log_lines = 0
+        self.environments = tuple(environments)
+
+    def log(self, text: str) -> None:
+        """A line for the attempt's journal (16 KiB, 10,000 lines; more is dropped)."""
+        self._log_lines += 1
+        if self._log_lines <= _LOG_LINES:
+            line = str(text).encode("utf-8", "backslashreplace").decode("utf-8")
+            self._link.post({"kind": "log", "text": line[:_LOG_CHARACTERS]})
+
+
+class Scoring(_Shared):
+    """Scoring hosts of a plain evaluator: every call blocks. Safe to use from several threads.
+
+    Raises `UnknownEnvironment` for a name that the task does not declare, `HostLost` when a host can be given no
+    more, `LimitReached` past what an attempt may have, `ScoringError` for other trouble that is no submission's.
+    """
+
+    def exec(
+        self,
+        name: Optional[str],
+        argv: Argv,
+        *,
+        stdin: Optional[Content] = None,
+        env: Environment = None,
+        workdir: Optional[str] = None,
+        timeout: Optional[float] = None,
+    ) -> ExecResult:
+        """Runs a program in host `name` and waits for its end, at most `timeout` seconds (limits.exec_seconds)."""
+        steps = requests.run(self._names.check(name), argv, stdin, env, workdir, timeout)
+        return requests.drive(self._link, steps)
+
+    def open(
+        self, name: Optional[str], argv: Argv, *, env: Environment = None, workdir: Optional[str] = None
+    ) -> Process:
+        """Starts a program that goes on running; a context manager that ends it."""
+        number = requests.drive(self._link, requests.start(self._names.check(name), argv, env, workdir))
+        return Process(self._link, number)
+
+    def reset(self, name: Optional[str]) -> None:
+        """Replaces host `name` by a clean one; whatever ran in it is gone."""
+        requests.drive(self._link, requests.reset(self._names.check(name)))
+
+    def write_file(self, name: Optional[str], path: str, content: Content) -> None:
+        """Writes a file to a writable place of host `name`, such as below /attempt/output or /tmp."""
+        requests.drive(self._link, requests.write_file(self._names.check(name), path, content))
+
+    def read_file(self, name: Optional[str], path: str, *, max_bytes: int = _READ_BYTES) -> bytes:
+        """The bytes of a file of host `name`; LimitReached past `max_bytes`."""
+        return requests.drive(self._link, requests.read_file(self._names.check(name), path, max_bytes))
+
+
+class AsyncScoring(_Shared):
+    """Scoring hosts of an async evaluator: every call is awaited, and several may run side by side.
+
+    Raises as `Scoring` does. `blocking` is the plain flavour over the same hosts, for worker threads.
+    """
+
+    @property
+    def blocking(self) -> Scoring:
+        """The plain flavour; its calls hold up the event loop unless they are made in a thread."""
+        return Scoring(self._link, self.environments, self._single)
+
+    async def exec(
+        self,
+        name: Optional[str],
+        argv: Argv,
+        *,
+        stdin: Optional[Content] = None,
+        env: Environment = None,
+        workdir: Optional[str] = None,
+        timeout: Optional[float] = None,  # noqa: ASYNC109 - the controller's clock, not the loop's
+    ) -> ExecResult:
+        """Runs a program in host `name` and waits for its end, at most `timeout` seconds (limits.exec_seconds)."""
+        steps = requests.run(self._names.check(name), argv, stdin, env, workdir, timeout)
+        return await requests.adrive(self._link, steps)
+
+    def open(
+        self, name: Optional[str], argv: Argv, *, env: Environment = None, workdir: Optional[str] = None
+    ) -> AsyncProcess:
+        """A program that goes on running, from `async with` to its end."""
+        return AsyncProcess(self._link, requests.start(self._names.check(name), argv, env, workdir))
+
+    async def reset(self, name: Optional[str]) -> None:
+        """Replaces host `name` by a clean one; whatever ran in it is gone."""
+        await requests.adrive(self._link, requests.reset(self._names.check(name)))
+
+    async def write_file(self, name: Optional[str], path: str, content: Content) -> None:
+        """Writes a file to a writable place of host `name`, such as below /attempt/output or /tmp."""
+        await requests.adrive(self._link, requests.write_file(self._names.check(name), path, content))
+
+    async def read_file(self, name: Optional[str], path: str, *, max_bytes: int = _READ_BYTES) -> bytes:
+        """The bytes of a file of host `name`; LimitReached past `max_bytes`."""
+        steps = requests.read_file(self._names.check(name), path, max_bytes)
+        return await requests.adrive(self._link, steps)

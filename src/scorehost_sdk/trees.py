@@ -1,0 +1,53 @@
+"""Digests of folders, as docs/architecture.md defines them."""
+
+import hashlib
+import os
+import stat
+
+
+class Tree:
+    """A folder of the host and its digest, which is taken anew only when a file's state has changed."""
+
+    def __init__(self, folder):
+        self._folder, self._state, self._digest = folder, None, ""
+
+    def digest(self):
+        """`sha256:…`, or `unreadable`."""
+        try:
+            state = sorted(self._files(os.fsencode(self._folder), b""))
+            if state != self._state:
+                self._digest, self._state = self._hash(state), state
+        except (OSError, ValueError):
+            self._digest, self._state = "unreadable", None
+        return self._digest
+
+    def _files(self, folder, prefix):
+        try:
+            entries = os.scandir(folder)
+        except FileNotFoundError:
+            if prefix:
+                raise
+            return
+        with entries:
+            for entry in entries:
+                facts = entry.stat(follow_symlinks=False)
+                if stat.S_ISDIR(facts.st_mode):
+                    yield from self._files(entry.path, prefix + entry.name + b"/")
+                elif stat.S_ISREG(facts.st_mode):
+                    mark = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+                    yield prefix + entry.name, b"x" if facts.st_mode & 0o111 else b"-", mark
+                else:
+                    raise ValueError("neither a file nor a folder")
+
+    def _hash(self, files):
+        whole, buffer = hashlib.sha256(), memoryview(bytearray(1 << 18))
+        for path, mode, _ in files:
+            digest = hashlib.sha256()
+            with open(os.path.join(os.fsencode(self._folder), path), "rb", buffering=0) as file:
+                while True:
+                    size = file.readinto(buffer)
+                    if not size:
+                        break
+                    digest.update(buffer[:size])
+            whole.update(b"%s\0%s\0%s\n" % (path, mode, digest.hexdigest().encode("ascii")))
+        return "sha256:" + whole.hexdigest()
