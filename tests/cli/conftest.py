@@ -1,4 +1,4 @@
-"""This folder on the path (its tests share hand-made rows); tests kept out of the user's own files."""
+"""Puts this folder on the path, for its hand-made rows; keeps tests out of the files of a user."""
 
 from __future__ import annotations
 

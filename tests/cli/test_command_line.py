@@ -144,7 +144,7 @@ def test_every_option_of_run_reaches_the_job(ran, tmp_path):
     words = f"""{folder} --task a --task b* --tag t --limit 3 --submission solution --submission n=p
         --submissions {folder} --predictions {file} --repeat 2 --samples 4 --concurrency 5 --profiles {file}
         --gold {folder} --out {folder} --name label --resume latest --rerun error:host_lost --retry-errors 1
-        --fail-fast --exit-on error --fail-under 0.5 --allow-unenforced --private --dry-run"""
+        --fail-fast --exit-on error --fail-under 0.5 --allow-unenforced --private"""
     result = call("run", *words.split())
     assert result.exit_code == 0, result.output
     options = ran["options"]
@@ -154,7 +154,7 @@ def test_every_option_of_run_reaches_the_job(ran, tmp_path):
     assert (options.profiles, options.gold, options.out, options.name) == (file, folder, folder, "label")
     assert (options.resume, options.rerun, options.retry_errors) == ("latest", "error:host_lost", 1)
     assert (options.fail_fast, options.exit_on, options.fail_under) == (True, "error", 0.5)
-    assert (options.allow_unenforced, options.private, options.dry_run) == (True, True, True)
+    assert (options.allow_unenforced, options.private) == (True, True)
 
 
 @pytest.mark.parametrize("status", [0, 1, 2, 3, 130])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from scorehost.api.doctor import clean, doctor
     from scorehost.api.finding import Finding
     from scorehost.api.place import engine_host
+    from scorehost.api.planning import DryRun, Planned, plan
     from scorehost.api.probing import probe
     from scorehost.api.running import run, score
     from scorehost.api.scaffold import init
@@ -29,6 +30,9 @@ _WHERE = {
     "doctor": "scorehost.api.doctor",
     "Finding": "scorehost.api.finding",
     "engine_host": "scorehost.api.place",
+    "DryRun": "scorehost.api.planning",
+    "Planned": "scorehost.api.planning",
+    "plan": "scorehost.api.planning",
     "probe": "scorehost.api.probing",
     "run": "scorehost.api.running",
     "score": "scorehost.api.running",
@@ -44,9 +48,11 @@ _WHERE = {
 __all__ = [
     "CheckReport",
     "CleanReport",
+    "DryRun",
     "Finding",
     "JobEvent",
     "JobOutcome",
+    "Planned",
     "Row",
     "RunOptions",
     "TaskLine",
@@ -57,6 +63,7 @@ __all__ = [
     "engine_host",
     "import_humaneval",
     "init",
+    "plan",
     "probe",
     "run",
     "score",

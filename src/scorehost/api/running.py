@@ -1,18 +1,15 @@
-"""Jobs on the real engine."""
+"""Jobs on the real engine: what is asked, the engine that it needs, and the way out on a signal."""
 
 from __future__ import annotations
 
 import functools
-import re
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from scorehost.api.doctor import limits_of
-from scorehost.api.finding import Finding
 from scorehost.api.probing import never_fit
 from scorehost.api.signals import stop_on_signals
 from scorehost.attempt.bench import open_bench
@@ -21,6 +18,7 @@ from scorehost.engine.opening import open_engine
 from scorehost.errors import UsageError
 from scorehost.jobs.options import RunOptions
 from scorehost.jobs.outcome import JobEvent, JobOutcome, Watch
+from scorehost.jobs.resume import resumed_options
 from scorehost.jobs.run import run_job
 from scorehost.jobs.select import selected_tasks
 from scorehost.model.ids import SUBMISSION_NAME
@@ -28,9 +26,116 @@ from scorehost.spec.loading import load_dataset, load_task_dir
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
 
     from scorehost.engine.door import Engine, EngineInfo
     from scorehost.jobs.scoring import JobPlace, Score
     from scorehost.spec.dataset import Dataset
 
-Opener = Callable[[str | None], AbstractAsyncContextManager[Engine]]
+    OpenEngine = Callable[[str | None], AbstractAsyncContextManager[Engine]]
+
+_WORDS = ("solution", "empty")
+_SLOW = ("pulling", "building")  # how the images layer begins what it says
+
+
+async def run(
+    options: RunOptions,
+    watch: Watch,
+    stop: anyio.Event | None = None,
+    *,
+    engine: OpenEngine = open_engine,
+) -> JobOutcome:
+    """Runs one job to its end and tells `watch` of every step.
+
+    `stop`, when set, ends the job within 15 s with what is finished. In the main thread SIGINT and SIGTERM
+    set it; a second one ends the process. Raises InputError (SpecError, UsageError) for what was asked
+    wrongly, EngineError when the engine cannot be used; then nothing was scored.
+    """
+    if options.dry_run:
+        raise UsageError("A dry run makes no job.", hint="Call plan() with the same options.")
+    asked = resumed_options(options)
+    dataset = load_dataset(asked.dataset, profiles=asked.profiles, gold=asked.gold)
+    return await _job(options, asked, dataset, watch=watch, stop=stop, open_one=engine)
+
+
+async def score(
+    task_dir: Path,
+    path: str,
+    watch: Watch,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    out: Path = Path("runs"),
+    allow_unenforced: bool = False,
+    private: bool = False,
+    engine: OpenEngine = open_engine,
+) -> JobOutcome:
+    """Scores one submission of one task, as a job of one attempt below `out`.
+
+    `path` is a folder with the artifacts at their declared paths, an archive of one, or `solution`, `empty`,
+    `wrong:NAME`. Raises as `run` does.
+    """
+    dataset = load_task_dir(task_dir)
+    options = RunOptions(
+        dataset=dataset.root,
+        tasks=tuple(dataset.tasks),
+        submissions=(submission_word(path),),
+        parameters=dict(parameters or {}),
+        out=out,
+        allow_unenforced=allow_unenforced,
+        private=private,
+    )
+    return await _job(options, options, dataset, watch=watch, stop=None, open_one=engine)
+
+
+def submission_word(path: str) -> str:
+    """`path` as `--submission` takes it: a reserved word as it is, a folder with a name that is allowed."""
+    place = Path(path)
+    if not place.exists() and (path in _WORDS or path.startswith("wrong:")):
+        return path
+    name = place.resolve().name
+    usable = SUBMISSION_NAME.fullmatch(name) and name.strip(".") and name not in _WORDS
+    return f"{name if usable else 'submission'}={path}"
+
+
+async def _job(
+    options: RunOptions,
+    asked: RunOptions,
+    dataset: Dataset,
+    *,
+    watch: Watch,
+    stop: anyio.Event | None,
+    open_one: OpenEngine,
+) -> JobOutcome:
+    stop = stop or anyio.Event()
+    job_ids: list[str] = []
+    with stop_on_signals(stop, lambda: job_ids[-1] if job_ids else ""):
+        async with open_one(dataset.profiles.engine.host) as engine:
+            info = await engine.info()
+            _refuse_what_cannot_be(asked, dataset, info)
+
+            @asynccontextmanager
+            async def scoring(place: JobPlace) -> AsyncIterator[Score]:
+                job_ids.append(place.job_id)
+                say = functools.partial(_say, watch)
+                async with open_bench(
+                    engine, dataset, job_id=place.job_id, folder=place.folder, say=say
+                ) as bench:
+                    yield functools.partial(score_attempt, bench)
+
+            async def ping() -> None:
+                await engine.info()
+
+            return await run_job(options, dataset, scoring, watch, ping=ping, stop=stop)
+
+
+def _say(watch: Watch, text: str) -> None:
+    watch(JobEvent("image" if text.startswith(_SLOW) else "warning", fields={"text": text}))
+
+
+def _refuse_what_cannot_be(options: RunOptions, dataset: Dataset, info: EngineInfo) -> None:
+    unenforced = limits_of(info)
+    if unenforced and not options.allow_unenforced:
+        raise UsageError("\n".join(finding.text for finding in unenforced), hint=unenforced[0].hint)
+    misfits = never_fit(selected_tasks(options, dataset), dataset, info)
+    if misfits:
+        raise UsageError("\n".join(finding.text for finding in misfits), hint=misfits[0].hint)

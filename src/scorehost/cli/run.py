@@ -67,6 +67,10 @@ def run(ctx: click.Context, /, *, pairs: tuple[str, ...], as_json: bool, **given
     Exit status: 0 all PASS, 1 a FAIL, 2 bad input or nothing could run, 3 an ERROR, 130 interrupted.
     """
     options = api.RunOptions(parameters=parameters(pairs), **given)
+    if options.dry_run:
+        from scorehost.cli.dry_run import show_plan  # noqa: PLC0415 - as below
+
+        return show_plan(api.plan(options), as_json=as_json)
     # Imported here: it loads the models, which --help can do without.
     from scorehost.cli.outcome import show  # noqa: PLC0415
 

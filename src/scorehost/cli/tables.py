@@ -15,7 +15,7 @@ ALL_SHOWN = 200  # up to so many attempts each has its line; beyond, only those 
 NOT_PASSED_SHOWN = 200
 _LEAST_REASON = 20
 _HEAD = ("task", "submission", "sample", "status", "score", "seconds", "reason")
-_RIGHT = frozenset({"score", "seconds"})
+_RIGHT = frozenset({"score", "seconds", "bytes", "PASS", "FAIL", "ERROR", "mean", "n"})
 
 
 def columns(rows: Sequence[Sequence[str]], head: Sequence[str], *, width: int | None = None) -> list[str]:

@@ -1,0 +1,74 @@
+"""What SIGINT and SIGTERM do to a process that runs a job."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import anyio
+import pytest
+
+from scorehost.api.signals import stop_on_signals
+
+PROGRAM = """
+import sys, time, anyio
+from scorehost.api.signals import stop_on_signals
+
+async def main():
+    stop = anyio.Event()
+    with stop_on_signals(stop, lambda: "20261130-074512-7f3a"):
+        print("ready", flush=True)
+        await stop.wait()
+        print("stopping", flush=True)
+        if sys.argv[1] == "held":
+            time.sleep(60)  # the loop is held up: the second signal must work all the same
+        await anyio.sleep(60 if sys.argv[1] == "slow" else 0)
+    sys.exit(7)
+
+anyio.run(main)
+"""
+
+
+def started(how):
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, how], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_asks_the_job_to_stop(number):
+    process = started("quick")
+    process.send_signal(number)
+    said, complaint = process.communicate(timeout=20)
+    assert said == "stopping\n"
+    assert process.returncode == 7
+    assert "stopping. Once more ends it at once" in complaint
+
+
+@pytest.mark.parametrize("how", ["slow", "held"])
+def test_the_second_ends_at_once_with_130_and_names_the_command_that_cleans_up(how):
+    process = started(how)
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "stopping\n"
+    begun = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    _, complaint = process.communicate(timeout=20)
+    assert time.monotonic() - begun < 5
+    assert process.returncode == 130
+    assert "scorehost clean --job 20261130-074512-7f3a" in complaint
+    assert "Traceback" not in complaint
+
+
+def test_the_handlers_of_before_are_back_afterwards():
+    before = signal.getsignal(signal.SIGTERM)
+
+    async def main():
+        with stop_on_signals(anyio.Event(), lambda: ""):
+            assert signal.getsignal(signal.SIGTERM) != before
+
+    anyio.run(main)
+    assert signal.getsignal(signal.SIGTERM) == before
