@@ -64,6 +64,8 @@ def unpack(archive: Path, target: Path, caps: Caps | None = None) -> None:
     Raises BadArchive (then `target` may hold a part, which the caller removes), DiskFull, OSError.
     """
     limits = caps or Caps()
+    if archive.stat().st_size > limits.size:
+        raise BadArchive(f"it is larger than {limits.size} bytes")
     make_folder(target)
     opener = _zip_entries if archive_suffix(archive.name) == ".zip" else _tar_entries
     try:
@@ -121,7 +123,7 @@ def _parts(name: str) -> tuple[str, ...]:
 
 @contextmanager
 def _tar_entries(archive: Path, caps: Caps) -> Iterator[Iterator[_Entry]]:
-    # Headers, padding and long names count into the cap too, so a bomb of empty entries ends as one of data does.
+    # Headers, padding and long names count into the cap too: a bomb of empty entries ends as one of data.
     allowed = caps.size + caps.entries * 4 * 512 + _HEADER_BYTES
     with gzip.open(archive, "rb") as unzipped:
         bounded = _Bounded(unzipped, allowed)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scorehost.errors import SpecError
+from scorehost.spec.submission import read_submission_card
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from scorehost.spec.dataset import SubmissionCard
+
 CARD = "submission.yaml"
 MAX_CARD_BYTES = 64 * 1024
 
 
-def read_card(folder: Path, warn: Callable[[str], None]) -> dict[str, Any] | None:
-    """The card in `folder` as JSON values; None when there is none, or (with a warning) when it is not usable."""
+def read_card(folder: Path, warn: Callable[[str], None]) -> SubmissionCard | None:
+    """The card in `folder`; None when there is none, or (with a warning) when it is not usable."""
     path = folder / CARD
     try:
         status = os.lstat(path)
@@ -26,10 +29,8 @@ def read_card(folder: Path, warn: Callable[[str], None]) -> dict[str, Any] | Non
     if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_CARD_BYTES:
         warn(f"{path} is no regular file of at most {MAX_CARD_BYTES} bytes; it is ignored.")
         return None
-    from scorehost.spec.submission import read_submission_card  # noqa: PLC0415
-
     try:
-        return read_submission_card(path).model_dump(mode="json")
+        return read_submission_card(path)
     except SpecError as error:
         warn(f"{error.problems[0]}; the card is ignored.")
     except OSError as error:

@@ -19,8 +19,8 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
 def pass_power_k(n: int, c: int, k: int) -> float | None:
     """The chance that all of k samples pass, estimated without bias: C(c, k) / C(n, k).
 
-    Called pass^k by Yao et al., "tau-bench: A Benchmark for Tool-Agent-User Interaction in Real-World Domains",
-    2024 (arXiv:2406.12045). None when n < k.
+    Called pass^k by Yao et al., "tau-bench: A Benchmark for Tool-Agent-User Interaction in Real-World
+    Domains", 2024 (arXiv:2406.12045). None when n < k.
     """
     if n < k:
         return None
@@ -28,7 +28,7 @@ def pass_power_k(n: int, c: int, k: int) -> float | None:
 
 
 def ks(most: int) -> tuple[int, ...]:
-    """The values of k that are told for at most `most` samples: 1 to 10, then 20, 50, 100, …, and `most` itself."""
+    """The values of k that are told for at most `most` samples: 1 to 10, 20, 50, 100, …, and `most`."""
     chosen = {k for k in range(1, 11) if k <= most}
     step = 10
     while step <= most:

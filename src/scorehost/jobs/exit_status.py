@@ -24,24 +24,23 @@ def exit_status(
     attempts: Collection[Scored],
     mean_score: float | None,
 ) -> int:
-    """130 interrupted; 2 nothing scored for want of an engine or image, or stopped early; 3 an ERROR or an invalid
-    job; 1 a FAIL or a mean below `fail_under`; 0. `exit_on` turns FAILs, or verdicts and ERRORs, into 0.
+    """130 interrupted; 2 nothing scored for want of an engine or image, or stopped early; 3 an ERROR or an
+    invalid job; 1 a FAIL or a mean below `fail_under`; 0. `exit_on` turns FAILs, or verdicts and ERRORs,
+    into 0.
     """
-    if status == "interrupted":
-        return INTERRUPTED
-    if why in ("engine", "disk") or nothing_could_run(attempts):
-        return BAD_INPUT
-    if options.exit_on == "never":
-        return OK
-    if status == "invalidated" or any(one.status == "ERROR" for one in attempts):
-        return ERRORS
-    if status == "incomplete" and why == "done":
-        return ERRORS  # an attempt ended without a result: a defect, which no status of a finished one shows
-    if options.fail_under is not None and (mean_score is None or mean_score < options.fail_under):
-        return FAILED
-    if options.exit_on == "fail" and any(one.status == "FAIL" for one in attempts):
-        return FAILED
-    return OK
+    # An attempt that ended without a result is a defect, which no status of a finished one shows.
+    lost = status == "incomplete" and why == "done"
+    faulty = lost or status == "invalidated" or any(one.status == "ERROR" for one in attempts)
+    below = options.fail_under is not None and (mean_score is None or mean_score < options.fail_under)
+    fails = options.exit_on == "fail" and any(one.status == "FAIL" for one in attempts)
+    told = options.exit_on != "never"
+    rules = (
+        (status == "interrupted", INTERRUPTED),
+        (why in ("engine", "disk") or nothing_could_run(attempts), BAD_INPUT),
+        (told and faulty, ERRORS),
+        (told and (fails or below), FAILED),
+    )
+    return next((code for applies, code in rules if applies), OK)
 
 
 def nothing_could_run(attempts: Collection[Scored]) -> bool:

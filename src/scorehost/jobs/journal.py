@@ -35,7 +35,7 @@ class History:
     """What a journal holds already.
 
     `torn` are the bytes after the last whole line; `broken` is the number of the first line whose `prev` is
-    not the hash of the line before (None: the chain holds); `results` has the sha256 of each key's last result.
+    not the hash of the line before (None: the chain holds); `results` has each key's last sha256.
     """
 
     lines: int = 0
@@ -111,7 +111,7 @@ class Journal:
         *,
         durable: bool = False,
     ) -> None:
-        """Appends one event; with `durable` it survives a power cut. Raises DiskFull, leaving no half line."""
+        """Appends one event; `durable`: it survives a power cut. Raises DiskFull, leaving no half line."""
         event: dict[str, Any] = {**(fields or {}), "at": utc_now(), "kind": kind, "prev": self._last}
         if key is not None:
             event["key"] = str(key)

@@ -49,7 +49,7 @@ class Ledger:
         durable: bool = False,
         shown: Mapping[str, Any] | None = None,
     ) -> None:
-        """Journals an event and tells the watcher, which gets `shown` in place of `fields`. Raises DiskFull."""
+        """Journals an event and tells the watcher (`shown` in place of `fields`). Raises DiskFull."""
         self.moved_at = self._clock.now()
         self.journal.write(kind, key, fields, durable=durable)
         self._watch(JobEvent(kind, key, fields or {} if shown is None else shown))

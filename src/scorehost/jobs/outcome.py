@@ -29,7 +29,8 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class JobEvent:
     """Something that happened: job_started {planned, done, folder}, attempt_started, phase {phase},
-    attempt_finished {row: Row}, attempt_retried {kind}, image {text}, waiting {text}, warning {text}, job_finished.
+    attempt_finished {row: Row}, attempt_retried {kind}, attempt_lost {text}, image {text}, waiting {text},
+    warning {text}, job_finished.
     """
 
     kind: str

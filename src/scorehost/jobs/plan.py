@@ -73,15 +73,15 @@ def check_options(options: RunOptions) -> None:
     if options.samples is not None:
         raise UsageError(
             "--samples is not yet there: it asks the run phase for samples.",
-            hint="Hand in several with <submission>/<task_id>/samples/<n>/ or repeated rows of --predictions.",
+            hint="Hand in several: <submission>/<task_id>/samples/<n>/, or repeated rows of --predictions.",
         )
     if options.rerun is not None and options.resume is None:
         raise UsageError("--rerun needs a job.", hint="Add --resume JOB, such as --resume latest.")
 
 
 def _orders(tasks: Sequence[Task], submissions: Sequence[Submission], repeats: int) -> Iterator[Order]:
-    # Tasks turn fastest: each task is scored once before any is scored twice, so that a broken task shows early
-    # and a job that is stopped has said something of every task.
+    # Tasks turn fastest: each task is scored once before any is scored twice, so that a broken task shows
+    # early and a job that is stopped has said something of every task.
     numbers = sorted({n for one in submissions for samples in one.hand_ins.values() for n in samples})
     for repeat in range(1, repeats + 1):
         for sample in numbers:

@@ -1,4 +1,4 @@
-"""`--predictions`: a JSONL file whose rows hold artifacts as texts; rows that repeat a task are its samples."""
+"""`--predictions`: JSONL rows that hold artifacts as texts; rows that repeat a task are its samples."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ TASK_KEY = "task_id"
 def read_predictions(path: Path, dataset: Dataset) -> Mapping[str, tuple[Source, ...]]:
     """The samples of each task that the file has rows for, by the task's id, in order of lines.
 
-    A row's `task_id` is a task's id or its `metadata.source_id`. Raises SpecError with each bad line, UsageError
-    when the file cannot be read or is too large.
+    A row's `task_id` is a task's id or its `metadata.source_id`. Raises SpecError with each bad line,
+    UsageError when the file cannot be read or is too large.
     """
     index = _Index(dataset)
     samples: dict[str, list[Source]] = {}

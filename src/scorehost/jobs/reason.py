@@ -19,8 +19,8 @@ _ROOM = 2  # checks.json is printed with indentation and each row's defaults
 def reason(attempt: Scored, folder: Path, *, private: bool = False) -> str:
     """One line without control characters, at most 200 of them; "" for PASS.
 
-    For FAIL the id of its first FAIL check, with that row's text when it is public (or `private` is set); for ERROR
-    its kind and message. `folder` is the attempt's.
+    For FAIL the id of its first FAIL check, with that row's text when it is public (or `private` is set); for
+    ERROR its kind and message. `folder` is the attempt's.
     """
     if attempt.status == "PASS":
         return ""
@@ -37,7 +37,7 @@ def reason(attempt: Scored, folder: Path, *, private: bool = False) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` with every run of white space as one blank, control characters escaped, cut to 200 characters."""
+    """`text` with every run of white space as one blank, control characters escaped, at most 200 long."""
     joined = " ".join(text.split())
     shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in joined)
     return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from scorehost.model.frozen import Frozen
 from scorehost.model.json import digest
+from scorehost.spec.dataset import SubmissionCard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,7 +64,7 @@ class SubmissionRecord(Frozen):
     kind: Literal["solution", "wrong", "empty", "folder", "archive", "predictions"]
     path: str | None = None
     digest: str | None = None
-    card: dict[str, Any] | None = None  # submission.yaml
+    card: SubmissionCard | None = None  # submission.yaml
 
 
 class PlanRecord(Frozen):

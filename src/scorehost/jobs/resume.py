@@ -33,10 +33,10 @@ _PARTS = {"spec": "task.yaml or --set", "code": "evaluator.py, lib/ or shared/",
 
 
 def resumed_options(options: RunOptions) -> RunOptions:
-    """What the job of `--resume` was asked, with how it runs (concurrency, retries, exit status, …) from `options`.
+    """What the job of `--resume` was asked; how it runs (concurrency, retries, exit status, …) is `options`'.
 
-    Unchanged without `--resume`. UsageError when there is no such job, or when `options` asks for other attempts.
-    The dataset is to be loaded from the options that come out.
+    Unchanged without `--resume`. UsageError when there is no such job, or when `options` asks for other
+    attempts. The dataset is to be loaded from the options that come out.
     """
     if options.resume is None:
         return options
@@ -89,7 +89,7 @@ def _refuse_other_attempts(options: RunOptions) -> None:
 
 
 def check_unchanged(record: JobRecord, dataset: Dataset, plan: Plan) -> None:
-    """Raises UsageError that names what is not as it was when the job began: results would not be one measure."""
+    """Raises UsageError that names what is not as it was when the job began."""
     changed: list[str] = []
     if dataset_record(dataset).dataset_id != record.dataset.dataset_id:
         changed.append(f"the dataset is {dataset.dataset_id}, not {record.dataset.dataset_id}")
@@ -144,8 +144,8 @@ def parse_rerun(text: str | None) -> Rerun | None:
 def take_stock(plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None = None) -> tuple[Order, ...]:
     """Puts the finished attempts into the ledger and gives the orders that are to run.
 
-    A finished attempt is left byte for byte as it is. A damaged one, and one that `rerun` asks for, is moved to
-    `tries/` and told.
+    A finished attempt is left byte for byte as it is. A damaged one, and one that `rerun` asks for, is moved
+    to `tries/` and told.
     """
     todo: list[Order] = []
     rerun_count = 0
@@ -206,7 +206,7 @@ def _finished(order: Order, folder: JobFolder, history: History) -> tuple[tuple[
 def next_number(folder: JobFolder, order: Order) -> int:
     """The number of the next try of this key: one more than the highest that is kept."""
     try:
-        kept = os.listdir(folder.tries(order.key))
+        kept = os.listdir(folder.tries(order.key))  # noqa: PTH208 - plain calls, see _finished
     except (FileNotFoundError, NotADirectoryError):
         return 1
     return max((int(name) for name in kept if name.isdecimal()), default=0) + 1

@@ -63,10 +63,11 @@ async def run_job(
 ) -> JobOutcome:
     """Plans, runs and sums up one job; with `options.resume` goes on with one (see `resumed_options`).
 
-    `scoring` is opened once the plan stands and the job's folder exists; `stop` asks the job to end, and running
-    attempts are cancelled. Whatever happens once attempts may start, summary.json and the last events are written.
-    Raises UsageError and SpecError for what was asked wrongly, DiskFull when the job cannot even begin, and what
-    opening `scoring` raises: then a new job leaves no folder. Reading, unpacking and hashing are plain blocking code.
+    `scoring` is opened once the plan stands and the job's folder exists; `stop` asks the job to end, and
+    running attempts are cancelled. Whatever happens once attempts may start, summary.json and the last events
+    are written. Raises UsageError and SpecError for what was asked wrongly, DiskFull when the job cannot even
+    begin, and what opening `scoring` raises: then a new job leaves no folder. Reading, unpacking and hashing
+    come before any attempt and are plain blocking code.
     """
     time = clock or SystemClock()
     options = resumed_options(options)

@@ -65,7 +65,7 @@ class Schedule:
         ledger.on_disk_full = self._disk_full
 
     async def run(self, stop: anyio.Event) -> End:
-        """Runs until nothing is left; `stop` cancels the attempts that run, whose clean-up is their own affair."""
+        """Runs until nothing is left; `stop` cancels the attempts that run, which clean up by themselves."""
         workers = min(self._pace.concurrency, len(self._queue))
         with self._scope:
             async with anyio.create_task_group() as watchers:
@@ -135,7 +135,7 @@ class Schedule:
             await self._lost(order)
         except DiskFull:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is one attempt's
             # One attempt that no one planned for must not take the others with it.
             _log.exception("attempt_unforeseen", key=str(order.key))
             ledger.warn(unforeseen_text(error), order.key)
@@ -169,8 +169,8 @@ class Schedule:
     def _engine_gone(self) -> None:
         self._finish(
             "engine",
-            f"The engine has not answered for {PATIENCE_SECONDS:.0f} s. See that it runs (`scorehost doctor`), "
-            "then go on with --resume.",
+            f"The engine has not answered for {PATIENCE_SECONDS:.0f} s. "
+            "See that it runs (`scorehost doctor`), then go on with --resume.",
         )
 
     def _note(self, order: Order, kind: str) -> None:

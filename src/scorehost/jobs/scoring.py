@@ -28,7 +28,7 @@ class Score(Protocol):
     """Scores one attempt."""
 
     async def __call__(self, order: Order, folder: Path, emit: Emit) -> Result:
-        """Publishes the attempt at `folder`, which does not exist before and appears whole, and gives its result.
+        """Publishes the attempt at `folder`, which does not exist before and appears whole; gives its result.
 
         A failure of the attempt is a Result of status ERROR. Raises DiskFull and EngineUnreachable; then, and
         after a cancellation, `folder` does not exist and nothing of the attempt is left on the engine.

@@ -30,7 +30,7 @@ def near(word: str, names: Iterable[str]) -> str:
 
 
 def selected_tasks(options: RunOptions, dataset: Dataset) -> tuple[Task, ...]:
-    """The tasks that match a glob and carry a tag (where such are asked for), the first `limit` of them by id.
+    """The tasks that match a glob and carry a tag (where such are asked for), the first `limit` by id.
 
     `--set` parameters are laid over the tasks' own. UsageError for a glob or tag that matches nothing.
     """

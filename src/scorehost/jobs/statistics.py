@@ -1,4 +1,4 @@
-"""The figures of a set of attempts: means, bounds, rates over samples, agreement, metrics. No mean hides an ERROR.
+"""The figures of a set of attempts: means, bounds, rates, agreement, metrics. No mean hides an ERROR.
 
 A mean is taken from the inside out: over the repeats of a sample, the samples of a task and submission, the
 submissions of a task, and the tasks by their weights.
@@ -25,7 +25,7 @@ Cells = Mapping[str, Mapping[str, Mapping[int, Sequence[Scored]]]]
 
 
 class Figures:
-    """Computes groups; `attempts` are all finished ones of the job, which an open range's lowest is taken from."""
+    """Computes groups; `attempts` are all finished ones of the job: an open range's lowest is theirs."""
 
     def __init__(self, tasks: Mapping[str, Task], attempts: Iterable[Scored]) -> None:
         self._tasks = tasks
@@ -43,7 +43,7 @@ class Figures:
         return observed if bounds is None else bounds[0]
 
     def group(self, attempts: Sequence[Scored], *, planned: int, task_ids: Iterable[str]) -> Group:
-        """The figures of `attempts`, of `planned` in all; `task_ids` are the tasks that the plan has for them."""
+        """The figures of `attempts`, of `planned` in all; `task_ids` are the tasks of the plan for them."""
         cells = _cells(attempts)
         counts = Counter(one.status for one in attempts)
         errors = Counter((one.error.kind, one.error.blame.value) for one in attempts if one.error is not None)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorehost.attempt.order import Source
 from scorehost.errors import UsageError
-from scorehost.jobs.archives import MAX_BYTES, BadArchive, archive_suffix, unpack
+from scorehost.jobs.archives import BadArchive, archive_suffix, unpack
 from scorehost.jobs.cards import CARD, read_card
 from scorehost.jobs.layout import samples_of
 from scorehost.jobs.predictions import read_predictions
@@ -40,6 +41,7 @@ class Submission:
 
     record: SubmissionRecord
     hand_ins: Mapping[str, Samples]
+    named: bool = False  # by NAME=PATH, which overrules the card
 
     @property
     def name(self) -> str:
@@ -73,6 +75,7 @@ def find_submissions(options: RunOptions, search: Search) -> tuple[Submission, .
             "There is nothing to score: no submission was named.",
             hint="Name one, such as --submission solution, --submission FOLDER or --predictions FILE.jsonl.",
         )
+    found = _renamed(found, search.warn)
     seen: set[str] = set()
     for submission in found:
         if submission.name.lower() in seen:
@@ -84,16 +87,39 @@ def find_submissions(options: RunOptions, search: Search) -> tuple[Submission, .
     return tuple(found)
 
 
+def _renamed(found: Sequence[Submission], warn: Warn) -> list[Submission]:
+    """The submissions under the names of their cards, where such a name is free and was not overruled."""
+
+    def wish(one: Submission) -> str | None:
+        return None if one.named or one.record.card is None else one.record.card.name
+
+    taken = Counter(one.name.lower() for one in found)
+    taken.update(name.lower() for name in map(wish, found) if name)
+    renamed = []
+    for one in found:
+        name = wish(one)
+        if name is None or name == one.name:
+            renamed.append(one)
+            continue
+        # A submission must not pass for another one, nor for the dataset's own solution.
+        if taken[name.lower()] > 1 + (name.lower() == one.name.lower()) or not _usable(name):
+            warn(
+                f"{one.name} calls itself {name} in {CARD}, which is taken or reserved; its own name stands."
+            )
+            renamed.append(one)
+        else:
+            renamed.append(replace(one, record=one.record.model_copy(update={"name": name})))
+    return renamed
+
+
 def lasting_word(submission: Submission) -> str | None:
     """The word of `--submission` that finds this one again from any folder; None for predictions."""
     record = submission.record
     if record.kind == "predictions":
         return None
-    return (
-        record.path
-        if record.kind == "wrong"
-        else (record.name if record.path is None else f"{record.name}={record.path}")
-    )
+    if record.kind in ("solution", "empty", "wrong"):
+        return record.path or record.name
+    return f"{record.name}={record.path}"
 
 
 def _from_word(word: str, search: Search) -> Submission:
@@ -116,8 +142,12 @@ def _from_word(word: str, search: Search) -> Submission:
             {task.task_id: task.wrong.get(wrong) for task in search.tasks},
             missing=UsageError(f"No selected task has solution-wrong/{wrong}.", hint=near(wrong, known)),
         )
-    name, path = _named_path(word)
-    return _from_path(name, path, search)
+    name, equals, rest = word.partition("=")
+    if equals and not Path(word).exists():
+        return replace(_from_path(checked_name(name, word), Path(rest), search), named=True)
+    path = Path(word)
+    base = path.name if path.name not in ("", "..") else path.resolve().name
+    return _from_path(checked_name(_stem(base), word), path, search)
 
 
 def _from_tasks(
@@ -131,28 +161,26 @@ def _from_tasks(
     return Submission(record, hand_ins)
 
 
-def _named_path(word: str) -> tuple[str, Path]:
-    name, equals, rest = word.partition("=")
-    if equals and not Path(word).exists():
-        return checked_name(name, word), Path(rest)
-    path = Path(word)
-    base = path.absolute().name if path.name in ("", ".", "..") else path.name
-    if path.name in ("", ".", ".."):
-        base = path.resolve().name
-    return checked_name(_stem(base), word), path
-
-
 def _stem(name: str) -> str:
     suffix = archive_suffix(name)
     return name[: -len(suffix)] if suffix else name
 
 
+def _spelled(name: str) -> bool:
+    # Names become folders, so dots alone would walk out of the job's.
+    return SUBMISSION_NAME.fullmatch(name) is not None and name.strip(".") != ""
+
+
+def _usable(name: str) -> bool:
+    return _spelled(name) and name.lower() not in RESERVED and not name.lower().startswith("wrong-")
+
+
 def checked_name(name: str, word: str) -> str:
     """`name` when it may name a submission; UsageError that quotes `word` otherwise."""
-    if not SUBMISSION_NAME.fullmatch(name) or name.strip(".") == "":
+    if not _spelled(name):
         raise UsageError(
-            f"{word!r} does not give a submission's name: {name!r} is not made of letters, digits, '.', '_', '-' "
-            f"(1 to {MAX_NAME} of them, and not dots only).",
+            f"{word!r} does not give a submission's name: {name!r} is not made of 1 to {MAX_NAME} letters, "
+            "digits, '.', '_', '-', or only of dots.",
             hint="Use NAME=PATH.",
         )
     if name in RESERVED:
@@ -210,23 +238,15 @@ def _from_path(name: str, path: Path, search: Search) -> Submission:
 
 def _from_archive(name: str, path: Path, search: Search) -> Submission:
     target = search.staging / name
+    record = SubmissionRecord(name=name, kind="archive", path=str(path), digest=file_digest(path))
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise BadArchive(f"it is larger than {MAX_BYTES} bytes")
         unpack(path, target)
     except BadArchive as bad:
         reason = f"The archive {path.name} is refused: {bad}."
         search.warn(f"{name}: {reason}")
-        record = SubmissionRecord(name=name, kind="archive", path=str(path), digest=file_digest(path))
         return Submission(record, {task.task_id: {1: Source(refused=reason)} for task in search.tasks})
     root = _unwrapped(target, search.dataset)
-    record = SubmissionRecord(
-        name=name,
-        kind="archive",
-        path=str(path),
-        digest=file_digest(path),
-        card=read_card(root, search.warn),
-    )
+    record = record.model_copy(update={"card": read_card(root, search.warn)})
     return Submission(record, samples_of(root, search.tasks, search.dataset, name, search.warn))
 
 

@@ -97,7 +97,7 @@ def _ranking(groups: Mapping[str, Group], tasks: Mapping[str, int]) -> tuple[Ran
 
 
 def mixed_tasks(attempts: Iterable[Scored]) -> tuple[str, ...]:
-    """The tasks whose attempts were scored by different evaluators, gold, limits or images: not one measure."""
+    """The tasks whose attempts were scored by different evaluators, gold, limits or images."""
     seen: dict[str, list[ScoringDigests]] = {}
     for one in attempts:
         if one.digests is not None:
