@@ -21,6 +21,7 @@ EVENTS = [
     JobEvent("image", fields={"text": "pulling x"}),
     JobEvent("warning", KEY, {"text": "odd\r\nname \x1b[2J"}),
     JobEvent("attempt_retried", KEY, {"kind": "engine_lost"}),
+    JobEvent("attempt_cancelled", KEY, {"number": 1}),
     JobEvent("attempt_finished", KEY, {"row": row(status="FAIL", reason="first\nsecond")}),
     JobEvent("job_finished"),
 ]
@@ -45,8 +46,9 @@ def test_every_event_is_one_line_without_control_characters():
         "job runs/j: 3 attempts, 1 of them done before",
         "start t1/alice/1.1",
         "image: pulling x",
-        "warning: t1/alice/1.1: odd\\x0d\\x0aname \\x1b[2J",
-        "again t1/alice/1.1: engine_lost",
+        "warning: t1/alice/1.1 odd\\x0d\\x0aname \\x1b[2J",
+        "again t1/alice/1.1 engine_lost",
+        "stop  t1/alice/1.1",
         "FAIL  t1/alice/1.1 score 0 in 1.2 s: first\\x0asecond",
         "job finished",
     ]

@@ -39,7 +39,7 @@ def started(how):
     return process
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_asks_the_job_to_stop(number):
     process = started("quick")
     process.send_signal(number)

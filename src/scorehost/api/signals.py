@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the first asks the job to stop, the second ends the process at once."""
+"""SIGINT, SIGTERM and SIGHUP: the first asks the job to stop, the second ends the process at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import anyio
 
 INTERRUPTED = 130
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextlib.contextmanager
@@ -47,7 +47,9 @@ def stop_on_signals(stop: anyio.Event, job_id: Callable[[], str]) -> Iterator[No
         _say(f"\nscorehost: ended at once. What is left on the engine goes with: {how}\n")
         os._exit(INTERRUPTED)
 
-    before = {number: signal.signal(number, on_signal) for number in SIGNALS}
+    # A hang-up that the caller chose to ignore (nohup) stays ignored.
+    wanted = [n for n in SIGNALS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN]
+    before = {number: signal.signal(number, on_signal) for number in wanted}
     try:
         yield
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -57,7 +58,11 @@ class LiveDisplay:
         self._live.stop()
 
     def __call__(self, event: JobEvent) -> None:
-        """Takes one event in."""
+        """Takes one event in; a terminal that went away ends the display, never the job."""
+        with contextlib.suppress(OSError):
+            self._take(event)
+
+    def _take(self, event: JobEvent) -> None:
         name = str(event.key)
         match event.kind:
             case "job_started":
@@ -75,7 +80,7 @@ class LiveDisplay:
                 self._counts[row.status] += 1
                 if row.status != "PASS" or self._verbose:
                     self._console.print(Text(finished_line(row), style=_COLOURS[row.status]))
-            case "attempt_retried":
+            case "attempt_retried" | "attempt_cancelled" | "attempt_lost":
                 self._running.pop(name, None)
                 self._say(event)
             case "job_finished":

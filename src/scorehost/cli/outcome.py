@@ -15,9 +15,12 @@ from scorehost.cli.text import score_text, visible
 from scorehost.model.json import dump
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scorehost.api import JobOutcome, Row
 
 FORMAT = "scorehost.outcome/1"
+_HINTS = 8
 _COLOURS = {"PASS": "green", "FAIL": "yellow", "ERROR": "red"}
 
 
@@ -27,7 +30,13 @@ def show(outcome: JobOutcome, *, as_json: bool) -> None:
         write(dump(document(outcome)))
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    lines = [*attempt_lines(outcome.rows, width=width), "", *summary_lines(outcome.summary), *_foot(outcome)]
+    lines = [
+        *attempt_lines(outcome.rows, width=width),
+        *_hints(outcome.rows),
+        "",
+        *summary_lines(outcome.summary),
+        *_foot(outcome),
+    ]
     write("\n".join(lines) + "\n")
 
 
@@ -60,6 +69,12 @@ def document(outcome: JobOutcome) -> dict[str, Any]:
         "attempts": [_attempt(row) for row in outcome.rows],
         "summary": dict(outcome.summary),
     }
+
+
+def _hints(rows: Iterable[Row]) -> list[str]:
+    """What to do about each kind of ERROR, once."""
+    hints = {row.error.kind: row.error.hint for row in rows if row.error is not None and row.error.hint}
+    return [visible(f"  {kind}: {hint}") for kind, hint in list(hints.items())[:_HINTS]]
 
 
 def _attempt(row: Row) -> dict[str, Any]:

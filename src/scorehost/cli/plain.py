@@ -11,6 +11,24 @@ if TYPE_CHECKING:
     from scorehost.api import JobEvent, Row
 
 
+_WORDS = {
+    "attempt_started": "start",
+    "attempt_cancelled": "stop ",
+    "attempt_lost": "lost ",
+    "attempt_retried": "again",
+    "attempt_rerun": "again",
+    "phase": "     ",
+    "job_finished": "job finished",
+}
+_TELLING = (
+    "text",
+    "phase",
+    "kind",
+    "error",
+    "why",
+)  # the fields of an event that say something, the best first
+
+
 def finished_line(row: Row) -> str:
     """One attempt's end in a line: status, name, score, seconds, and the reason of anything but a PASS."""
     reason = "" if row.status == "PASS" or not row.reason else f": {row.reason}"
@@ -19,29 +37,17 @@ def finished_line(row: Row) -> str:
 
 def event_line(event: JobEvent, *, verbose: bool = False) -> str | None:
     """The line of an event, without control characters; None for those that only --verbose shows."""
-    text = str(event.fields.get("text", ""))
-    match event.kind:
-        case "job_started":
-            planned, done = event.fields.get("planned", 0), event.fields.get("done", 0)
-            kept = f", {done} of them done before" if done else ""
-            line = f"job {event.fields.get('folder', '')}: {count(planned, 'attempt')}{kept}"
-        case "attempt_started":
-            line = f"start {event.key}"
-        case "phase":
-            if not verbose:
-                return None
-            line = f"      {event.key} {event.fields.get('phase', '')}"
-        case "attempt_finished":
-            return finished_line(event.fields["row"])
-        case "attempt_retried":
-            line = f"again {event.key}: {event.fields.get('kind', '')}"
-        case "image" | "waiting" | "warning":
-            line = f"{event.kind}: {f'{event.key}: ' if event.key else ''}{text}"
-        case "job_finished":
-            line = "job finished"
-        case other:
-            line = f"{other}: {text}"
-    return visible(line)
+    if event.kind == "attempt_finished":
+        return finished_line(event.fields["row"])
+    if event.kind == "attempt_found" or (event.kind == "phase" and not verbose):
+        return None  # what was found finished is counted in `done` of job_started
+    if event.kind == "job_started":
+        planned, done = event.fields.get("planned", 0), event.fields.get("done", 0)
+        kept = f", {done} of them done before" if done else ""
+        return visible(f"job {event.fields.get('folder', '')}: {count(planned, 'attempt')}{kept}")
+    said = next((str(event.fields[name]) for name in _TELLING if event.fields.get(name)), "")
+    parts = [_WORDS.get(event.kind, f"{event.kind}:"), str(event.key or ""), said]
+    return visible(" ".join(part for part in parts if part))
 
 
 class PlainLines:

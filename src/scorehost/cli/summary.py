@@ -43,7 +43,11 @@ def _cells(name: str, group: Group) -> tuple[str, ...]:
         str(group.counts.ERROR),
         score_text(group.mean_score),
         str(group.n),
-        f"{score_text(bounds.lower)} to {score_text(bounds.upper)}" if known else "open",
+        f"{score_text(bounds.lower)} to {score_text(bounds.upper)}"
+        if known
+        else "open"
+        if group.done
+        else "-",
     )
 
 
