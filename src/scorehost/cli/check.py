@@ -8,8 +8,9 @@ import anyio
 import click
 
 from scorehost import api
-from scorehost.cli.command import Command, later, verbosity
+from scorehost.cli.command import Command, verbosity
 from scorehost.cli.findings import say_findings, status_of
+from scorehost.cli.later import later
 from scorehost.cli.stdout import say
 from scorehost.cli.text import count, visible
 

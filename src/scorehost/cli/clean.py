@@ -8,9 +8,10 @@ import anyio
 import click
 
 from scorehost import api
-from scorehost.cli.command import Command, Duration, verbosity
+from scorehost.cli.command import Command, verbosity
 from scorehost.cli.stdout import say
 from scorehost.cli.text import count
+from scorehost.cli.values import Duration
 
 _SHOWN = 50
 

@@ -18,13 +18,6 @@ DEFECT = 3
 INTERRUPTED = 130
 
 
-class NotYet(click.UsageError):
-    """Something that a later version brings."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what}: not yet in this version of scorehost.")
-
-
 def leaves(error: BaseException) -> list[BaseException]:
     """The exceptions inside a group, however deep; the error itself when it is none."""
     if isinstance(error, BaseExceptionGroup):

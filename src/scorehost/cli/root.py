@@ -12,7 +12,7 @@ import click
 
 from scorehost import __version__
 from scorehost.cli.command import verbose_of, verbosity
-from scorehost.cli.failures import NotYet, tell
+from scorehost.cli.later import NotYet
 
 # name -> where the command is, and its line in --help (so that --help imports none of them)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -70,7 +70,7 @@ class Root(click.Group):
         try:
             status = super().main(*args, **kwargs)
         except (click.ClickException, click.Abort, KeyboardInterrupt) as error:
-            status = tell(error, verbose=False)
+            status = _tell(error, verbose=False)
         leave(status if isinstance(status, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -80,7 +80,14 @@ class Root(click.Group):
         except (click.exceptions.Exit, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - the one place where every error becomes words
-            return tell(error, verbose=verbose_of(ctx) > 0)
+            return _tell(error, verbose=verbose_of(ctx) > 0)
+
+
+def _tell(error: BaseException, *, verbose: bool) -> int:
+    # Imported here: what tells of errors need not load where there is none.
+    from scorehost.cli.failures import tell  # noqa: PLC0415
+
+    return tell(error, verbose=verbose)
 
 
 def leave(status: int) -> NoReturn:

@@ -9,8 +9,10 @@ import anyio
 import click
 
 from scorehost import api
-from scorehost.cli.command import Command, later, parameters, verbose_of, verbosity
+from scorehost.cli.command import Command, verbose_of, verbosity
 from scorehost.cli.display import display
+from scorehost.cli.later import later
+from scorehost.cli.values import parameters
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

@@ -9,8 +9,9 @@ import anyio
 import click
 
 from scorehost import api
-from scorehost.cli.command import Command, parameters, verbose_of, verbosity
+from scorehost.cli.command import Command, verbose_of, verbosity
 from scorehost.cli.display import display
+from scorehost.cli.values import parameters
 
 
 @click.command(cls=Command, short_help="Score one submission of one task; the reason at once.")
