@@ -50,6 +50,8 @@ class _Conversation:
         clock = requests.Deadline(timeout)
         while not self._stdout and not self.ended:
             yield from self._more(clock)
+            if not self._stdout and not self.ended:
+                clock.check()
         data = bytes(self._stdout)
         self._stdout.clear()
         return data
@@ -66,17 +68,16 @@ class _Conversation:
                 if seen > MAX_LINE:
                     raise LimitReached(f"a line of more than {MAX_LINE} bytes. Use receive().")
                 yield from self._more(clock)
+                if len(self._stdout) == seen and not self.ended:
+                    clock.check()
                 continue
             line = bytes(self._stdout[:end])
             del self._stdout[:end]
             return line.decode("utf-8", "replace")
 
     def _more(self, clock: requests.Deadline) -> Steps[None]:
-        left = clock.left()
-        value = yield {"kind": "receive", "process": self._id(), "timeout": left}, ()
+        value = yield {"kind": "receive", "process": self._id(), "timeout": clock.left()}, ()
         self._keep(value)
-        if not (value["stdout"] or value["stderr"] or value["ended"]) and clock.passed():
-            raise TimeoutError("the process printed nothing in time")
 
     def waiting(self, timeout: Optional[float]) -> Steps[ExecResult]:
         """Its end, with what was not received before; TimeoutError."""
@@ -109,9 +110,9 @@ class Process(_Conversation):
         self._link = link
         self.number = number
 
-    def send(self, content: Content) -> None:
-        """Writes to its stdin; text as UTF-8."""
-        requests.drive(self._link, requests.send(self._id(), content))
+    def send(self, content: Content, timeout: Optional[float] = None) -> None:
+        """Writes to its stdin, text as UTF-8; TimeoutError when it does not read for `timeout` seconds."""
+        requests.drive(self._link, requests.send(self._id(), content), timeout)
 
     def receive(self, timeout: Optional[float] = None) -> bytes:
         """The next bytes of its stdout, at least one; b"" after the end. TimeoutError after `timeout` seconds."""

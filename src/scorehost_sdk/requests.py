@@ -12,7 +12,19 @@ from scorehost_sdk.outcome import ExecResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Generator, Iterable, Iterator, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+    from typing import (
+        Any,
+        Dict,
+        Generator,
+        Iterable,
+        Iterator,
+        Mapping,
+        Optional,
+        Sequence,
+        Tuple,
+        TypeVar,
+        Union,
+    )
 
     from scorehost_sdk.scoring import Link
 
@@ -80,18 +92,20 @@ class Deadline:
         """Seconds until then, 0 when it has passed, None for never."""
         return None if self._end is None else max(0.0, self._end - time.monotonic())
 
-    def passed(self) -> bool:
-        """Whether it is there."""
-        return self._end is not None and time.monotonic() >= self._end
+    def check(self) -> None:
+        """TimeoutError when it has passed."""
+        if self._end is not None and time.monotonic() >= self._end:
+            raise TimeoutError("the process printed nothing in time")
 
 
-def drive(link: Link, steps: Steps[T]) -> T:
-    """Carries out `steps` and waits; gives what they return."""
+def drive(link: Link, steps: Steps[T], timeout: Optional[float] = None) -> T:
+    """Carries out `steps` and waits; gives what they return. TimeoutError when a step takes `timeout` seconds."""
     try:
         message, stdin = next(steps)
         while True:
-            reply = link.call(message, stdin)
-            assert reply is not None  # noqa: S101 - no timeout was given
+            reply = link.call(message, stdin, timeout)
+            if reply is None:
+                raise TimeoutError("no answer in time")
             message, stdin = steps.send(value_of(reply))
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
@@ -129,7 +143,9 @@ def seconds(timeout: Optional[float]) -> Optional[float]:
     return min(float(timeout), 1_000_000.0)
 
 
-def _command(kind: str, name: Optional[str], argv: Argv, env: Environment, workdir: Optional[str]) -> Dict[str, Any]:
+def _command(
+    kind: str, name: Optional[str], argv: Argv, env: Environment, workdir: Optional[str]
+) -> Dict[str, Any]:
     if isinstance(argv, (str, bytes)):
         raise TypeError("argv is a list of words, such as ['sort', '-u']; no shell reads it")
     words = [_word(word, f"argv[{index}]") for index, word in enumerate(argv)]
@@ -138,7 +154,9 @@ def _command(kind: str, name: Optional[str], argv: Argv, env: Environment, workd
     pairs = {_word(key, "a name in env"): _word(item, f"env[{key!r}]") for key, item in (env or {}).items()}
     size = sum(len(word.encode()) + 1 for word in [*words, *pairs, *pairs.values()])
     if size > MAX_ARGV_ENV:
-        raise LimitReached(f"argv and env are {size} bytes; one exec may have {MAX_ARGV_ENV}. Use stdin or write_file.")
+        raise LimitReached(
+            f"argv and env are {size} bytes; one exec may have {MAX_ARGV_ENV}. Use stdin or write_file."
+        )
     place = None if workdir is None else _word(workdir, "workdir")
     return {"kind": kind, "name": name, "argv": words, "env": pairs or None, "workdir": place}
 
@@ -204,6 +222,8 @@ def read_file(name: Optional[str], path: str, max_bytes: int) -> Steps[bytes]:
         data = base64.b64decode(value["data"])
         content += data
         if len(content) > max_bytes:
-            raise LimitReached(f"the file is larger than {max_bytes} bytes. Raise max_bytes, or take less of it.")
+            raise LimitReached(
+                f"the file is larger than {max_bytes} bytes. Raise max_bytes, or take less of it."
+            )
         if value["ended"] or not data:
             return bytes(content)

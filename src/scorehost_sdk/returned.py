@@ -44,7 +44,9 @@ class Plain:
         if isinstance(value, float):
             number = float.__float__(value)
             if number != number or number in (float("inf"), float("-inf")):
-                raise Rejected("invalid_result", f"{place} is {number}, which is not a number that JSON holds")
+                raise Rejected(
+                    "invalid_result", f"{place} is {number}, which is not a number that JSON holds"
+                )
             self._spend(3, place)
             return number
         if not isinstance(value, (dict, list, tuple)):
@@ -86,7 +88,11 @@ def _article(value):
 def type_name(cls):
     name = type.__dict__["__qualname__"].__get__(cls)
     module = cls.__dict__.get("__module__", "")
-    module = module if isinstance(module, str) and module not in ("builtins", "evaluator", "scorehost_sdk.faults") else ""
+    module = (
+        module
+        if isinstance(module, str) and module not in ("builtins", "evaluator", "scorehost_sdk.faults")
+        else ""
+    )
     return _shown(".".join(part for part in (module.partition(".")[0], name.rpartition(".")[2]) if part))
 
 

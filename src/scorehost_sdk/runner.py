@@ -19,7 +19,6 @@ import threading  # noqa: E402
 _ROOT = os.path.dirname(os.path.abspath(_HERE))
 _TASK = os.path.join(_ROOT, "task")
 _PR_SET_DUMPABLE = 4
-_CO_COROUTINE = 0x80
 
 
 class Channel:
@@ -212,25 +211,15 @@ def _usage():
     return {"peak_memory_bytes": peak, "cpu_seconds": seconds}
 
 
-def _is_coroutine_function(function):
-    while True:
-        inner = getattr(function, "__wrapped__", None) or getattr(function, "func", None)
-        if inner is None:
-            break
-        function = inner
-    function = getattr(function, "__func__", function)
-    code = getattr(function, "__code__", None) or getattr(getattr(type(function), "__call__", None), "__code__", None)
-    return bool(code is not None and code.co_flags & _CO_COROUTINE)
-
-
 def _evaluate(channel, start):
     from importlib import import_module
 
     module, _, name = start["entrypoint"].partition(":")
     function = getattr(import_module(module), name)
+    from scorehost_sdk.flavour import is_coroutine_function
     from scorehost_sdk.scoring import AsyncScoring, Scoring
 
-    waits = _is_coroutine_function(function)
+    waits = is_coroutine_function(function)
     flavour = AsyncScoring if waits else Scoring
     inputs = start["inputs"]
     inputs["scoring"] = flavour(channel, tuple(start["environments"]), start["single"])

@@ -1,0 +1,363 @@
+"""Runs an evaluator on its author's machine, without an engine and WITHOUT ISOLATION: for tests of evaluators.
+
+Scoring environments are plain subprocesses of the person who runs the test, in one folder that stands for
+/attempt; words of argv, working directories and paths that start with `/attempt/` are read as below it. Nothing is
+limited but time, and gold is within reach of everything. Do not run a submission that you do not trust.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
+
+from scorehost_sdk.scoring import AsyncScoring, Scoring
+
+if TYPE_CHECKING:
+    from typing import Callable
+
+_ATTEMPT = "/attempt"
+_EXEC_SECONDS = 120.0
+
+
+def run_evaluator(
+    task_dir: Union[str, "os.PathLike[str]"],
+    artifacts: Mapping[str, Union[str, bytes, "os.PathLike[str]"]],
+    *,
+    parameters: Optional[Mapping[str, Any]] = None,
+    environments: Union[Iterable[str], Mapping[str, Mapping[str, str]]] = (),
+    entrypoint: str = "evaluator:evaluate",
+    targets: Optional[Mapping[str, str]] = None,
+    extra_gold: Iterable[Union[str, "os.PathLike[str]"]] = (),
+    seed: int = 0,
+) -> Any:
+    """What `evaluate` of the task in `task_dir` returns for these artifacts; its exceptions pass through.
+
+    `artifacts` maps ids to content (text or bytes) or to a file or folder (a path object). `targets` says where an
+    artifact lies below /attempt; else it is `artifacts/<id>`, with the file's own suffix. `environments` names the
+    scoring environments, or maps names to variables that their programs get; without any, `exec(None, …)` works.
+    `extra_gold` are folders laid below evaluation/ beside the task's own, such as the dataset's.
+    """
+    names = {name: dict(environments[name]) if isinstance(environments, Mapping) else {} for name in environments}
+    task = os.path.abspath(os.fspath(task_dir))
+    with tempfile.TemporaryDirectory(prefix="scorehost-test-") as root:
+        present = _lay_out(root, task, artifacts, targets or {}, [os.fspath(path) for path in extra_gold])
+        link = LocalLink(root, names)
+        inputs: Dict[str, Any] = {
+            "artifacts": present,
+            "artifacts_dir": os.path.join(root, "artifacts"),
+            "workspace_dir": os.path.join(root, "workspace"),
+            "evaluation_dir": os.path.join(root, "evaluation"),
+            "output_dir": os.path.join(root, "output"),
+            "parameters": dict(parameters or {}),
+            "inputs": [
+                {"artifact": name, "target": os.path.relpath(path, root)} for name, path in present.items()
+            ],
+            "task": {
+                "task_id": os.path.basename(task),
+                "attempt": 1,
+                "submission": "test",
+                "sample": 1,
+                "repeat": 1,
+                "seed": seed,
+            },
+            "run": {"status": "completed", "limit": None},
+        }
+        try:
+            return _call(os.path.join(root, "task"), entrypoint, inputs, link, names)
+        finally:
+            link.close()
+
+
+def _lay_out(
+    root: str,
+    task: str,
+    artifacts: Mapping[str, Union[str, bytes, "os.PathLike[str]"]],
+    targets: Mapping[str, str],
+    extra_gold: List[str],
+) -> Dict[str, str]:
+    for folder in ("task", "artifacts", "workspace", "output", "evaluation", ".scorehost"):
+        os.mkdir(os.path.join(root, folder))
+    for gold in [*extra_gold, os.path.join(task, "evaluation")]:
+        if os.path.isdir(gold):
+            shutil.copytree(gold, os.path.join(root, "evaluation"), dirs_exist_ok=True)
+    shared = os.path.join(os.path.dirname(os.path.dirname(task)), "shared")
+    for source, name in ((os.path.join(task, "lib"), "lib"), (shared, "shared")):
+        if os.path.isdir(source):
+            shutil.copytree(source, os.path.join(root, "task", name))
+    if os.path.exists(os.path.join(task, "evaluator.py")):
+        shutil.copy(os.path.join(task, "evaluator.py"), os.path.join(root, "task"))
+    harness = os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness.py")
+    shutil.copy(harness, os.path.join(root, ".scorehost"))
+    present = {}
+    for name, content in artifacts.items():
+        suffix = "" if isinstance(content, (str, bytes)) else os.path.splitext(os.fspath(content))[1]
+        place = os.path.join(root, targets.get(name, f"artifacts/{name}{suffix}"))
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        if isinstance(content, (str, bytes)):
+            with open(place, "wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
+        elif os.path.isdir(content):
+            shutil.copytree(content, place, dirs_exist_ok=True)
+        else:
+            shutil.copy(content, place)
+        present[name] = place
+    return present
+
+
+def _call(folder: str, entrypoint: str, inputs: Dict[str, Any], link: LocalLink, names: Mapping[str, Any]) -> Any:
+    from scorehost_sdk.flavour import is_coroutine_function
+
+    module_name, _, function_name = entrypoint.partition(":")
+    before = set(sys.modules)
+    sys.path.insert(0, folder)
+    own = {"evaluator", "lib", "shared"}
+    hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in own}
+    try:
+        function: Callable[[Dict[str, Any]], Any] = getattr(importlib.import_module(module_name), function_name)
+        if not is_coroutine_function(function):
+            inputs["scoring"] = Scoring(link, tuple(names), not names)
+            return function(inputs)
+        import asyncio
+
+        async def wait() -> Any:
+            return await function(inputs)
+
+        inputs["scoring"] = AsyncScoring(link, tuple(names), not names)
+        return asyncio.run(wait())
+    finally:
+        sys.path.remove(folder)
+        # Another task's evaluator has the same module names.
+        for name in set(sys.modules) - before | own:
+            if name.partition(".")[0] in own:
+                sys.modules.pop(name, None)
+        sys.modules.update(hidden)
+
+
+class LocalLink:
+    """Answers requests by local subprocesses, in the words of the channel."""
+
+    def __init__(self, root: str, environments: Mapping[str, Mapping[str, str]]) -> None:
+        self._root = root
+        self._environments = environments
+        self._processes: Dict[int, Tuple[Optional[str], _Running]] = {}
+        self._numbers = iter(range(1, 1 << 31))
+        self._written: Dict[str, bytearray] = {}
+        self.lines: List[str] = []
+
+    def call(
+        self, message: Dict[str, Any], stdin: Iterable[str] = (), timeout: Optional[float] = None
+    ) -> Optional[Dict[str, Any]]:
+        """The reply to a request; `timeout` is not kept, since a local process reads what it is sent."""
+        ahead = b"".join(base64.b64decode(part) for part in stdin)
+        return {"ok": True, "value": getattr(self, "_" + message["kind"])(ahead, **message)}
+
+    async def acall(self, message: Dict[str, Any], stdin: Iterable[str] = ()) -> Dict[str, Any]:
+        """The same without holding up the event loop."""
+        import asyncio
+
+        reply = await asyncio.get_running_loop().run_in_executor(None, self.call, message, list(stdin))
+        assert reply is not None  # noqa: S101 - no timeout was given
+        return reply
+
+    def post(self, message: Dict[str, Any]) -> None:
+        """Keeps a line of the journal in `lines`."""
+        self.lines.append(message["text"])
+
+    def close(self) -> None:
+        """Ends every process."""
+        for _, running in self._processes.values():
+            running.kill()
+        self._processes.clear()
+
+    def _at(self, path: str) -> str:
+        if path == _ATTEMPT or path.startswith(_ATTEMPT + "/"):
+            return self._root + path[len(_ATTEMPT) :]
+        return os.path.join(self._root, path)
+
+    def _started(self, name: Optional[str], argv: List[str], env: Any, workdir: Optional[str]) -> _Running:
+        words = [self._at(word) if word.startswith(_ATTEMPT) else word for word in argv]
+        if words[0] in ("python3", "python"):
+            words[0] = sys.executable
+        variables = {"PATH": os.environ.get("PATH", os.defpath), "HOME": self._root, "PYTHONHASHSEED": "0"}
+        variables.update(self._environments.get(name or "", {}))
+        variables.update(env or {})
+        return _Running(words, variables, self._at(workdir or _ATTEMPT))
+
+    def _exec(
+        self,
+        ahead: bytes,
+        *,
+        name: Optional[str],
+        argv: List[str],
+        env: Any,
+        workdir: Optional[str],
+        timeout: Optional[float],
+        stdin: Optional[str],
+        **_: Any,
+    ) -> Dict[str, Any]:
+        try:
+            running = self._started(name, argv, env, workdir)
+        except OSError as error:
+            return _ended(126, b"", f"{type(error).__name__}: {argv[0]}\n".encode(), False, 0.0)
+        running.send(ahead + base64.b64decode(stdin or ""))
+        running.close_stdin()
+        value = running.wait(_EXEC_SECONDS if timeout is None else timeout)
+        if value is None:
+            running.kill()
+            value = dict(running.wait(None) or {}, timed_out=True, exit_code=124)
+        return value
+
+    def _open(
+        self, _ahead: bytes, *, name: Optional[str], argv: List[str], env: Any, workdir: Optional[str], **_: Any
+    ) -> Dict[str, int]:
+        number = next(self._numbers)
+        self._processes[number] = (name, self._started(name, argv, env, workdir))
+        return {"process": number}
+
+    def _send(self, _ahead: bytes, *, process: int, data: str, **_: Any) -> None:
+        self._processes[process][1].send(base64.b64decode(data))
+
+    def _close_stdin(self, _ahead: bytes, *, process: int, **_: Any) -> None:
+        self._processes[process][1].close_stdin()
+
+    def _receive(self, _ahead: bytes, *, process: int, timeout: Optional[float], **_: Any) -> Dict[str, Any]:
+        return self._processes[process][1].receive(timeout)
+
+    def _wait(self, _ahead: bytes, *, process: int, timeout: Optional[float], **_: Any) -> Optional[Dict[str, Any]]:
+        return self._processes[process][1].wait(timeout)
+
+    def _close(self, _ahead: bytes, *, process: int, **_: Any) -> None:
+        self._processes.pop(process)[1].kill()
+
+    def _reset(self, _ahead: bytes, *, name: Optional[str], **_: Any) -> None:
+        for owner, running in self._processes.values():
+            if owner == name:
+                running.kill()
+
+    def _write_file(self, _ahead: bytes, *, path: str, data: str, more: bool, **_: Any) -> None:
+        content = self._written.setdefault(path, bytearray())
+        content += base64.b64decode(data)
+        if not more:
+            with open(self._at(path), "wb") as file:
+                file.write(self._written.pop(path))
+
+    def _read_file(self, _ahead: bytes, *, path: str, offset: int, **_: Any) -> Dict[str, Any]:
+        with open(self._at(path), "rb") as file:
+            file.seek(offset)
+            data = file.read(1 << 20)
+        return {"data": base64.b64encode(data).decode(), "ended": len(data) < 1 << 20}
+
+
+def _ended(code: Optional[int], stdout: bytes, stderr: bytes, timed_out: bool, seconds: float) -> Dict[str, Any]:
+    return {
+        "exit_code": code,
+        "stdout": base64.b64encode(stdout).decode(),
+        "stderr": base64.b64encode(stderr).decode(),
+        "truncated": False,
+        "timed_out": timed_out,
+        "oom_killed": False,
+        "host_lost": False,
+        "duration_seconds": seconds,
+    }
+
+
+class _Running:
+    """A local process whose output is read as it comes."""
+
+    def __init__(self, words: List[str], env: Dict[str, str], workdir: str) -> None:
+        self._process = subprocess.Popen(
+            words,
+            env=env,
+            cwd=workdir,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._began = time.monotonic()
+        self._news = threading.Condition()
+        self._output = {"stdout": bytearray(), "stderr": bytearray()}
+        self._readers = [
+            threading.Thread(target=self._read, args=(name,), daemon=True) for name in self._output
+        ]
+        self._open = len(self._readers)
+        for reader in self._readers:
+            reader.start()
+
+    def _read(self, name: str) -> None:
+        pipe = getattr(self._process, name)
+        with pipe:
+            for data in _pieces(pipe.fileno()):
+                with self._news:
+                    self._output[name] += data
+                    self._news.notify_all()
+        with self._news:
+            self._open -= 1
+            self._news.notify_all()
+
+    def send(self, data: bytes) -> None:
+        try:
+            self._process.stdin.write(data)  # type: ignore[union-attr] # stdin is a pipe
+            self._process.stdin.flush()  # type: ignore[union-attr]
+        except (BrokenPipeError, ValueError):  # it has ended, or its input has: a host says nothing of it either
+            return
+
+    def close_stdin(self) -> None:
+        try:
+            self._process.stdin.close()  # type: ignore[union-attr]
+        except BrokenPipeError:
+            return
+
+    def _taken(self) -> Tuple[bytes, bytes]:
+        stdout, stderr = bytes(self._output["stdout"]), bytes(self._output["stderr"])
+        self._output["stdout"].clear()
+        self._output["stderr"].clear()
+        return stdout, stderr
+
+    def receive(self, timeout: Optional[float]) -> Dict[str, Any]:
+        with self._news:
+            self._news.wait_for(lambda: any(self._output.values()) or not self._open, timeout)
+            stdout, stderr = self._taken()
+            ended = not self._open
+        return {
+            "stdout": base64.b64encode(stdout).decode(),
+            "stderr": base64.b64encode(stderr).decode(),
+            "ended": ended,
+        }
+
+    def wait(self, timeout: Optional[float]) -> Optional[Dict[str, Any]]:
+        try:
+            code = self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+        with self._news:
+            self._news.wait_for(lambda: not self._open, 2.0)
+            stdout, stderr = self._taken()
+        self.close_stdin()
+        return _ended(code if code >= 0 else 128 - code, stdout, stderr, False, time.monotonic() - self._began)
+
+    def kill(self) -> None:
+        try:
+            os.killpg(self._process.pid, 9)
+        except ProcessLookupError:
+            pass
+        self._process.wait()
+        self.close_stdin()
+        for reader in self._readers:
+            reader.join(2.0)
+
+
+def _pieces(descriptor: int) -> Iterator[bytes]:
+    while True:
+        data = os.read(descriptor, 65536)
+        if not data:
+            return
+        yield data
