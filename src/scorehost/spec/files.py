@@ -18,8 +18,8 @@ _PATH = 1024
 def collect(folder: Path, *, within: Path, shown: str, problems: Problems) -> dict[str, Path]:
     """Regular files below `folder` by path relative to it with `/`, in order; {} when there is no folder.
 
-    A link to a regular file below `within` stands for that file, unless it is a solution. Every other link is a
-    problem, and so is whatever is neither file nor folder; `shown` is how messages call `folder`.
+    A link to a regular file below `within` stands for that file, unless it is a solution. Every other link is
+    a problem, and so is whatever is neither file nor folder; `shown` is how messages call `folder`.
     """
     if not os.path.lexists(folder):
         return {}
