@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 1_048_576
 MAX_DEPTH = 32
-MAX_NODES = 100_000
+MAX_NODES = 50_000
 _SHOWN = 60
 _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
