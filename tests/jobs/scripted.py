@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 
 from scorehost.attempt.atomic import make_folder, write_atomic
 from scorehost.jobs.options import RunOptions
@@ -41,7 +42,8 @@ def make_task(
         weight=weight,
         metadata={} if source_id is None else {"source_id": source_id},
         artifacts=tuple(
-            Artifact(id=name, path=path, kind="tree" if path.endswith("/") else "file") for name, path in artifacts
+            Artifact(id=name, path=path, kind="tree" if path.endswith("/") else "file")
+            for name, path in artifacts
         ),
         evaluation=Evaluation(
             output=Output(score_range=score_range),
@@ -78,7 +80,17 @@ def scoring_digests(**changes) -> ScoringDigests:
     return ScoringDigests(**{**values, **changes})
 
 
-def make_result(order, job_id="", status="PASS", *, score=None, kind=None, phase=Phase.EVALUATE, metrics=None, digests=None) -> Result:
+def make_result(
+    order,
+    job_id="",
+    status="PASS",
+    *,
+    score=None,
+    kind=None,
+    phase=Phase.EVALUATE,
+    metrics=None,
+    digests=None,
+) -> Result:
     if kind is not None:
         status = "ERROR"
     elif score is None:
@@ -156,7 +168,7 @@ class FakeClock:
         return self.time
 
     async def sleep(self, seconds: float) -> None:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         self.time += max(seconds, 0.0)
 
 
@@ -164,14 +176,22 @@ async def answering() -> None:
     """An engine that answers."""
 
 
-def run(root: Path, dataset: Dataset, script=None, *, stop=None, ping=answering, clock=None, watch=None, **options):
+def run(
+    root: Path, dataset: Dataset, script=None, *, stop=None, ping=answering, clock=None, watch=None, **options
+):
     """One job, start to end; `options` are those of RunOptions."""
     asked = RunOptions(**{"dataset": dataset.root, "out": root / "runs", **options})
     events = watch if watch is not None else []
 
     async def main():
         return await run_job(
-            asked, dataset, ready(script or Script()), events.append, ping=ping, stop=stop or anyio.Event(), clock=clock
+            asked,
+            dataset,
+            ready(script or Script()),
+            events.append,
+            ping=ping,
+            stop=stop or anyio.Event(),
+            clock=clock,
         )
 
     return anyio.run(main)

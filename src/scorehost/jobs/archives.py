@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import os
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, cast
 
-from scorehost.attempt.atomic import disk_errors, make_folder
+from scorehost.attempt.atomic import FULL, disk_errors, make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +50,8 @@ class Caps:
 @dataclass(frozen=True, slots=True)
 class _Entry:
     name: str
-    folder: bool
-    executable: bool
-    stream: IO[bytes] | None
+    executable: bool = False
+    stream: IO[bytes] | None = None  # None: a folder
 
 
 def archive_suffix(name: str) -> str:
@@ -68,12 +69,25 @@ def unpack(archive: Path, target: Path, caps: Caps | None = None) -> None:
         raise BadArchive(f"it is larger than {limits.size} bytes")
     make_folder(target)
     opener = _zip_entries if archive_suffix(archive.name) == ".zip" else _tar_entries
+    with disk_errors(target, _CHUNK), _reading(), opener(archive, limits) as entries:
+        _write(entries, target, limits)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Whatever a reader of archives makes of damaged bytes is a refusal; a full disk is not."""
     try:
-        with disk_errors(target, _CHUNK), opener(archive, limits) as entries:
-            _write(entries, target, limits)
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, EOFError) as error:
+        yield
+    except BadArchive:
+        raise
+    except OSError as error:
+        if error.errno in FULL:
+            raise
+        raise BadArchive(f"it cannot be read: {error.strerror or _printable(str(error))}") from None
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error) as error:
         raise BadArchive(f"it is damaged: {_printable(str(error))}") from None
-    except (NotImplementedError, RuntimeError) as error:  # zipfile: encrypted, unknown compression
+    except (ValueError, LookupError, OverflowError, EOFError, RuntimeError) as error:
+        # RuntimeError: zipfile's word for an encrypted or unknown kind of member.
         raise BadArchive(f"it cannot be read: {_printable(str(error))}") from None
 
 
@@ -86,27 +100,35 @@ def _write(entries: Iterator[_Entry], target: Path, caps: Caps) -> None:
         parts = _parts(entry.name)
         if not parts:
             continue
-        place = target.joinpath(*parts)
-        try:
-            if entry.folder or entry.stream is None:
-                place.mkdir(mode=0o700, parents=True, exist_ok=True)
-                continue
-            files += 1
-            if files > caps.files:
-                raise BadArchive(f"it holds more than {caps.files} files")
-            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(place, flags, 0o700 if entry.executable else 0o600)
-        except (FileExistsError, NotADirectoryError):
-            raise BadArchive(
-                f"{_printable(entry.name)} stands twice, or once as a file and once as a folder"
-            ) from None
-        with os.fdopen(descriptor, "wb") as out:
+        if entry.stream is None:
+            with _placed(entry):
+                target.joinpath(*parts).mkdir(mode=0o700, parents=True, exist_ok=True)
+            continue
+        files += 1
+        if files > caps.files:
+            raise BadArchive(f"it holds more than {caps.files} files")
+        with os.fdopen(_created(target.joinpath(*parts), entry), "wb") as out:
             while chunk := entry.stream.read(_CHUNK):
                 total += len(chunk)
                 if total > caps.size:
                     raise BadArchive(f"it unpacks to more than {caps.size} bytes")
                 out.write(chunk)
+
+
+def _created(place: Path, entry: _Entry) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with _placed(entry):
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(place, flags, 0o700 if entry.executable else 0o600)
+
+
+@contextmanager
+def _placed(entry: _Entry) -> Iterator[None]:
+    try:
+        yield
+    except (FileExistsError, NotADirectoryError):
+        text = f"{_printable(entry.name)} stands twice, or once as a file and once as a folder"
+        raise BadArchive(text) from None
 
 
 def _parts(name: str) -> tuple[str, ...]:
@@ -181,13 +203,11 @@ class _Bounded(io.RawIOBase):
 
 def _tar_entry(tar: tarfile.TarFile, member: tarfile.TarInfo) -> _Entry:
     if member.isdir():
-        return _Entry(member.name, folder=True, executable=False, stream=None)
+        return _Entry(member.name)
     if not member.isreg() or member.issparse():
         kind = "a link" if member.issym() or member.islnk() else "no regular file"
         raise BadArchive(f"{_printable(member.name)} is {kind}")
-    return _Entry(
-        member.name, folder=False, executable=bool(member.mode & 0o100), stream=tar.extractfile(member)
-    )
+    return _Entry(member.name, executable=bool(member.mode & 0o100), stream=tar.extractfile(member))
 
 
 @contextmanager
@@ -205,13 +225,13 @@ def _zip_members(opened: zipfile.ZipFile) -> Iterator[_Entry]:
         if "\\" in info.filename:
             raise BadArchive(f"{_printable(info.filename)} has a backslash in its name")
         if info.is_dir():
-            yield _Entry(info.filename, folder=True, executable=False, stream=None)
+            yield _Entry(info.filename)
             continue
         if kind not in (0, stat.S_IFREG):
             what = "a link" if kind == stat.S_IFLNK else "no regular file"
             raise BadArchive(f"{_printable(info.filename)} is {what}")
         with opened.open(info) as stream:
-            yield _Entry(info.filename, folder=False, executable=bool(mode & 0o100), stream=stream)
+            yield _Entry(info.filename, executable=bool(mode & 0o100), stream=stream)
 
 
 def _printable(text: str) -> str:

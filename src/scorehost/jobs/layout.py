@@ -27,8 +27,8 @@ def samples_of(
     """The samples of each selected task below the real folder `root`.
 
     `<task_id>/samples/<n>/`, else `<task_id>/`; when one task is selected and has no folder of its own,
-    `root` itself takes its place. A task without anything gets one empty sample: leaving out a hard task gains
-    nothing.
+    `root` itself takes its place. A task without anything gets one empty sample: leaving out a hard task
+    gains nothing.
     """
     direct = len(tasks) == 1 and not os.path.lexists(root / tasks[0].task_id)
     found: dict[str, Mapping[int, Source]] = {}

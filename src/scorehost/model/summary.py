@@ -71,7 +71,7 @@ class Group(Frozen):
 
 
 class Rank(Frozen):
-    """A submission's place. `score`: its lower bound; where a range is open, its mean if no ERROR is left out."""
+    """A submission's place. `score`: its lower bound; where a range is open, its mean if no ERROR is out."""
 
     rank: int
     submission: str

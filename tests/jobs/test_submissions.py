@@ -1,0 +1,270 @@
+"""Every way to hand in, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import tarfile
+import zipfile
+
+import pytest
+from scripted import Script, make_dataset, make_task, run, some_tasks
+
+from scorehost.errors import SpecError, UsageError
+from scorehost.jobs.options import RunOptions
+from scorehost.jobs.plan import make_plan
+
+
+def plan(root, dataset, *words, **options):
+    warnings = []
+    asked = RunOptions(dataset=dataset.root, submissions=words, **options)
+    made = make_plan(asked, dataset, staging=root / "staging", warn=warnings.append)
+    return made, warnings
+
+
+def keys(made):
+    return [str(order.key) for order in made.orders]
+
+
+def source(made, key):
+    return next(order.source for order in made.orders if str(order.key) == key)
+
+
+def write(path, text="x"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_a_run_without_a_submission_says_how_to_name_one(tmp_path):
+    with pytest.raises(UsageError, match="--submission solution"):
+        plan(tmp_path, some_tasks(tmp_path, "a"))
+
+
+def test_solution_and_wrong_are_scored_on_the_tasks_that_have_them(tmp_path):
+    dataset = make_dataset(
+        tmp_path, make_task(tmp_path, "a", wrong=("late",)), make_task(tmp_path, "b", solution=False)
+    )
+    made, _ = plan(tmp_path, dataset, "solution", "wrong:late", "empty")
+    assert sorted(keys(made)) == ["a/empty/1.1", "a/solution/1.1", "a/wrong-late/1.1", "b/empty/1.1"]
+    assert source(made, "a/wrong-late/1.1").folder == tmp_path / "tasks" / "a" / "solution-wrong" / "late"
+    assert source(made, "b/empty/1.1").folder is None
+
+
+def test_an_unknown_wrong_solution_names_the_near_ones(tmp_path):
+    dataset = some_tasks(tmp_path, "a", wrong=("late",))
+    with pytest.raises(UsageError, match="late"):
+        plan(tmp_path, dataset, "wrong:lat")
+
+
+def test_a_folder_holds_one_folder_for_each_task(tmp_path):
+    write(tmp_path / "team" / "a" / "artifacts" / "answer.txt")
+    dataset = some_tasks(tmp_path, "a", "b")
+    made, warnings = plan(tmp_path, dataset, str(tmp_path / "team"))
+    assert source(made, "a/team/1.1").folder == tmp_path / "team" / "a"
+    # b is left out by the submitter: still scored, as handed in empty.
+    assert source(made, "b/team/1.1").folder is None
+    assert "nothing for 1 of 2 tasks" in warnings[0]
+
+
+def test_with_one_task_selected_the_folder_may_hold_its_artifacts_directly(tmp_path):
+    write(tmp_path / "team" / "artifacts" / "answer.txt")
+    dataset = some_tasks(tmp_path, "a", "b")
+    made, warnings = plan(tmp_path, dataset, str(tmp_path / "team"), tasks=("a",))
+    assert source(made, "a/team/1.1").folder == tmp_path / "team"
+    assert warnings == []
+
+
+def test_samples_keep_their_numbers(tmp_path):
+    for number in ("1", "3", "10"):
+        (tmp_path / "team" / "a" / "samples" / number).mkdir(parents=True)
+    for stray in ("0", "01", "x", "10001"):
+        (tmp_path / "team" / "a" / "samples" / stray).mkdir()
+    made, warnings = plan(tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "team"))
+    assert keys(made) == ["a/team/1.1", "a/team/3.1", "a/team/10.1"]
+    assert "4 entries are no sample numbers" in warnings[0]
+
+
+def test_name_equals_path_names_it(tmp_path):
+    (tmp_path / "odd name").mkdir()
+    made, _ = plan(tmp_path, some_tasks(tmp_path, "a"), f"mine={tmp_path / 'odd name'}")
+    assert keys(made) == ["a/mine/1.1"]
+    with pytest.raises(UsageError, match="NAME=PATH"):
+        plan(tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "odd name"))
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "a/b", "x" * 65, "solution", "empty", "ä"])
+def test_a_name_that_would_leave_the_job_or_mislead_is_refused(tmp_path, name):
+    (tmp_path / "s").mkdir()
+    with pytest.raises(UsageError):
+        plan(tmp_path, some_tasks(tmp_path, "a"), f"{name}={tmp_path / 's'}")
+
+
+def test_two_submissions_of_one_name_are_refused(tmp_path):
+    (tmp_path / "x" / "team").mkdir(parents=True)
+    (tmp_path / "y" / "Team").mkdir(parents=True)
+    with pytest.raises(UsageError, match="Two submissions"):
+        plan(tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "x" / "team"), str(tmp_path / "y" / "Team"))
+
+
+def test_a_missing_folder_is_an_error_that_names_it(tmp_path):
+    with pytest.raises(UsageError, match="nosuch"):
+        plan(tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "nosuch"))
+
+
+def test_the_submitters_own_name_is_taken_from_its_card(tmp_path):
+    write(tmp_path / "dir1" / "submission.yaml", "name: model-7\nteam: us\n")
+    made, _ = plan(tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "dir1"))
+    assert keys(made) == ["a/model-7/1.1"]
+    assert made.submissions[0].record.card.team == "us"
+    made, _ = plan(tmp_path, some_tasks(tmp_path, "a"), f"mine={tmp_path / 'dir1'}")
+    assert keys(made) == ["a/mine/1.1"]
+
+
+@pytest.mark.parametrize("claim", ["other", "OTHER", "solution", "..", "wrong-late"])
+def test_a_card_cannot_take_another_submissions_name(tmp_path, claim):
+    write(tmp_path / "evil" / "submission.yaml", f'name: "{claim}"\n')
+    (tmp_path / "other").mkdir()
+    made, warnings = plan(
+        tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "evil"), str(tmp_path / "other")
+    )
+    assert keys(made) == ["a/evil/1.1", "a/other/1.1"]
+    assert any("its own name stands" in text for text in warnings)
+
+
+def test_a_broken_card_is_a_warning(tmp_path):
+    write(tmp_path / "team" / "submission.yaml", "name: [\n")
+    made, warnings = plan(tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "team"))
+    assert keys(made) == ["a/team/1.1"]
+    assert "ignored" in warnings[0]
+
+
+def test_a_link_in_place_of_a_folder_is_refused_and_never_followed(tmp_path):
+    outside = tmp_path / "outside"
+    write(outside / "artifacts" / "answer.txt")
+    (outside / "1").mkdir()
+    team = tmp_path / "team"
+    (team / "b").mkdir(parents=True)
+    (team / "c" / "samples").mkdir(parents=True)
+    (team / "a").symlink_to(outside)
+    (team / "b" / "samples").symlink_to(outside)
+    (team / "c" / "samples" / "1").symlink_to(outside)
+    write(team / "d")
+    made, _ = plan(tmp_path, some_tasks(tmp_path, "a", "b", "c", "d"), str(team))
+    refused = {order.key.task_id: order.source.refused for order in made.orders}
+    assert all(order.source.folder is None for order in made.orders)
+    assert "a link" in refused["a"]
+    assert "samples is a link" in refused["b"]
+    assert "a link" in refused["c"]
+    assert "no folder" in refused["d"]
+
+
+def test_each_child_of_a_submissions_folder_is_one(tmp_path):
+    hand_ins = tmp_path / "all"
+    write(hand_ins / "one" / "a" / "artifacts" / "answer.txt", "1")
+    with zipfile.ZipFile(hand_ins / "two.zip", "w") as archive:
+        archive.writestr("a/artifacts/answer.txt", "2")
+    with tarfile.open(hand_ins / "three.tar.gz", "w:gz") as archive:
+        add(archive, "three/a/artifacts/answer.txt", b"3")
+    write(hand_ins / "README.md")
+    write(hand_ins / ".hidden" / "x")
+    made, warnings = plan(tmp_path, some_tasks(tmp_path, "a"), submissions_dir=hand_ins)
+    assert sorted(keys(made)) == ["a/one/1.1", "a/three/1.1", "a/two/1.1"]
+    read = {
+        order.key.submission: (order.source.folder / "artifacts" / "answer.txt").read_text()
+        for order in made.orders
+    }
+    assert read == {"one": "1", "two": "2", "three": "3"}
+    assert warnings == []
+
+
+def add(archive, name, data=b"x", **attributes):
+    member = tarfile.TarInfo(name)
+    member.size = len(data)
+    for key, value in attributes.items():
+        setattr(member, key, value)
+    archive.addfile(member, io.BytesIO(data))
+
+
+def test_a_hostile_archive_is_an_invalid_submission_and_stops_nobody_else(tmp_path):
+    hand_ins = tmp_path / "all"
+    write(hand_ins / "good" / "a" / "artifacts" / "answer.txt")
+    with tarfile.open(hand_ins / "evil.tar.gz", "w:gz") as archive:
+        add(archive, "../outside")
+    seen = {}
+
+    def verdict(order):
+        seen[order.key.submission] = order.source.refused
+        return {}
+
+    outcome = run(tmp_path, some_tasks(tmp_path, "a"), Script(verdict), submissions_dir=hand_ins)
+    assert outcome.status == "complete"
+    assert seen["good"] == ""
+    assert "points out of the archive" in seen["evil"]
+    assert not (tmp_path / "outside").exists()
+    assert not (outcome.folder / "incoming").exists()
+
+
+def rows(*given):
+    return "".join(json.dumps(row) + "\n" for row in given)
+
+
+def test_predictions_are_found_by_id_or_source_id_and_repeats_are_samples(tmp_path):
+    dataset = make_dataset(tmp_path, make_task(tmp_path, "a", source_id="Real/0"), make_task(tmp_path, "b"))
+    text = rows({"task_id": "a", "answer": "1"}, {"task_id": "Real/0", "answer": "2"})
+    plain = write(tmp_path / "my run.jsonl", text)
+    packed = tmp_path / "packed.jsonl.gz"
+    packed.write_bytes(gzip.compress(text.encode()))
+    made, warnings = plan(tmp_path, dataset, predictions=plain)
+    assert keys(made) == ["a/my-run/1.1", "b/my-run/1.1", "a/my-run/2.1"]
+    assert source(made, "a/my-run/2.1").texts == {"answer": "2"}
+    assert source(made, "b/my-run/1.1").texts == {}
+    assert "no row for 1 of 2 tasks" in warnings[0]
+    assert keys(plan(tmp_path, dataset, predictions=packed)[0])[0] == "a/packed/1.1"
+
+
+def test_rows_of_tasks_that_are_not_selected_are_passed_over(tmp_path):
+    path = write(tmp_path / "p.jsonl", rows({"task_id": "a", "answer": "1"}, {"task_id": "b", "answer": "1"}))
+    made, _ = plan(tmp_path, some_tasks(tmp_path, "a", "b"), predictions=path, tasks=("b",))
+    assert keys(made) == ["b/p/1.1"]
+
+
+def test_every_bad_row_is_named_with_its_line(tmp_path):
+    lines = [
+        '{"task_id": "a", "answer": "fine"}',
+        '{"task_id": "nosuch", "answer": "x"}',
+        '{"task_id": "a", "answr": "x"}',
+        '{"task_id": "a", "answer": 5}',
+        '{"answer": "x"}',
+        '{"task_id": "a", "task_id": "a"}',
+        "[1]",
+        "not json",
+        '{"task_id": "a", "answer": NaN}',
+        '{"task_id": "t", "tree": "x"}',
+    ]
+    path = write(tmp_path / "p.jsonl", "\n".join(lines))
+    dataset = make_dataset(
+        tmp_path,
+        make_task(tmp_path, "a"),
+        make_task(tmp_path, "t", artifacts=(("tree", "artifacts/x/"),)),
+    )
+    with pytest.raises(SpecError) as caught:
+        plan(tmp_path, dataset, predictions=path)
+    assert [problem.line for problem in caught.value.problems] == [2, 3, 4, 5, 6, 7, 8, 9, 10]
+    assert "Did you mean answer?" in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x1f\x8b broken"])
+def test_a_predictions_file_without_rows_is_an_error(tmp_path, content):
+    path = tmp_path / "p.jsonl.gz"
+    path.write_bytes(content)
+    with pytest.raises(UsageError):
+        plan(tmp_path, some_tasks(tmp_path, "a"), predictions=path)
+
+
+def test_a_fifo_named_as_a_submission_is_refused_without_a_hang(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="neither a folder nor an archive"):
+        plan(tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "pipe"))
