@@ -38,7 +38,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "untrusted":
-        from scorehost_sdk import untrusted
+        from scorehost_sdk import untrusted  # noqa: PLC0415 - few need it, and it takes time to load
 
         return untrusted
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

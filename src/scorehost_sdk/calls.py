@@ -13,7 +13,7 @@ from scorehost_sdk.faults import LimitReached, ScoringError, SubmissionFault, Un
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any, NoReturn, Optional, Tuple, Type, Union
+    from typing import Any, NoReturn, Optional, Self, Tuple, Type, Union
 
     from scorehost_sdk.processes import Process
     from scorehost_sdk.scoring import AsyncScoring, Scoring
@@ -41,31 +41,39 @@ def untrusted(
     fresh: bool = False,
     allow_nonfinite: bool = False,
 ) -> Untrusted:
-    """A plain callable that runs `function` of the submitted file `path` in host `name` (one with `gold: false`).
+    """A plain callable that runs `function` of the submitted file `path` in host `name` (one with `gold:
+    false`).
 
-    `path` is a path in the host, absolute or relative to /attempt. Arguments and result are plain data (None, bool,
-    int, float, str, bytes, list, tuple, dict, set, frozenset, complex) and cross by value: what the function does
-    to its arguments is not seen here. `seconds` limits each call, `total_seconds` all of them and the loading. With
-    `fresh` every call gets a new host. NaN and infinities come back only with `allow_nonfinite`.
+    `path` is a path in the host, absolute or relative to /attempt. Arguments and result are plain data (None,
+    bool, int, float, str, bytes, list, tuple, dict, set, frozenset, complex) and cross by value: what the
+    function does to its arguments is not seen here. `seconds` limits each call, `total_seconds` all of them
+    and the loading. With `fresh` every call gets a new host. NaN and infinities come back only with
+    `allow_nonfinite`.
 
-    It is called plainly in an async evaluator too, where it holds up the event loop: use `asyncio.to_thread` to
-    let other work go on. Calls take turns.
+    It is called plainly in an async evaluator too, where it holds up the event loop: use `asyncio.to_thread`
+    to let other work go on. Calls take turns.
 
-    Built-in exceptions are raised again (type and 4 KiB of text), except StopIteration and StopAsyncIteration. For
-    every breach, time-out or death the callable raises `SubmissionFault`, keeps it as `fault`, and ends the process;
-    without `fresh` all later calls raise it too. TypeError for an argument that is not plain data.
+    Built-in exceptions are raised again (type and 4 KiB of text), except StopIteration and
+    StopAsyncIteration. For every breach, time-out or death the callable raises `SubmissionFault`, keeps it as
+    `fault`, and ends the process; without `fresh` all later calls raise it too. TypeError for an argument
+    that is not plain data.
     """
     for limit in (seconds, total_seconds):
         if limit is not None and not (math.isfinite(limit) and limit > 0):
             raise ValueError(f"seconds and total_seconds are numbers above 0, not {limit!r}")
     if not isinstance(name, str):
         raise UnknownEnvironment("untrusted code needs a named scoring environment with gold: false")
-    plain: Scoring = getattr(scoring, "blocking", scoring)
-    return Untrusted(plain, name, path, function, (seconds, total_seconds), fresh, allow_nonfinite)
+    blocking: Optional[Scoring] = getattr(scoring, "blocking", None)
+    plain: Any = scoring if blocking is None else blocking
+    limits = (seconds, total_seconds)
+    return Untrusted(plain, name, path, function, limits=limits, fresh=fresh, allow_nonfinite=allow_nonfinite)
 
 
 class Untrusted:
-    """What `untrusted` gives. `fault` is the first SubmissionFault, or None: a test that catches too much cannot hide it."""
+    """What `untrusted` gives.
+
+    `fault` is the first SubmissionFault, or None: a test that catches too much cannot hide it.
+    """
 
     def __init__(
         self,
@@ -73,6 +81,7 @@ class Untrusted:
         name: str,
         path: str,
         function: str,
+        *,
         limits: Tuple[float, Optional[float]],
         fresh: bool,
         allow_nonfinite: bool,
@@ -119,7 +128,7 @@ class Untrusted:
         with self._turn:
             self._end()
 
-    def __enter__(self) -> Untrusted:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -30,10 +30,10 @@ def evaluation_check(
 ) -> Dict[str, Any]:
     """A row for `checks` of the returned value.
 
-    `id` is unique in the attempt; `status` is PASS, FAIL, ERROR or SKIP; `script` a path in the dataset, relative
-    to the task or starting with `tasks/`; `details` any JSON value; `visibility` "private", or "public" when title
-    and message may leave the job. Nothing is judged here: a bad row is left out later, with a warning, and
-    changes no verdict.
+    `id` is unique in the attempt; `status` is PASS, FAIL, ERROR or SKIP; `script` a path in the dataset,
+    relative to the task or starting with `tasks/`; `details` any JSON value; `visibility` "private", or
+    "public" when title and message may leave the job. Nothing is judged here: a bad row is left out later,
+    with a warning, and changes no verdict.
     """
     return {
         "id": id,

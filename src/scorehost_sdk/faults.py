@@ -18,4 +18,7 @@ class LimitReached(ScoringError):
 
 
 class SubmissionFault(Exception):
-    """Submitted code broke its call: time, size, form, or its end. Uncaught it is an ERROR of blame submission."""
+    """Submitted code broke its call: time, size, form, or its end.
+
+    Uncaught it makes an ERROR of blame submission.
+    """

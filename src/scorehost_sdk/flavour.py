@@ -6,7 +6,7 @@ _CO_COROUTINE = 0x80  # inspect.CO_COROUTINE; inspect itself takes 10 ms of ever
 
 
 def is_coroutine_function(function: object) -> bool:
-    """True for `async def`, also under decorators that keep `__wrapped__`, partials and objects to be called."""
+    """True for `async def`, also under decorators that keep `__wrapped__`, partials and callable objects."""
     while True:
         inner = getattr(function, "__wrapped__", None) or getattr(function, "func", None)
         if inner is None:
@@ -15,5 +15,5 @@ def is_coroutine_function(function: object) -> bool:
     function = getattr(function, "__func__", function)
     code = getattr(function, "__code__", None)
     if code is None:
-        code = getattr(getattr(type(function), "__call__", None), "__code__", None)  # noqa: B004 - its code is asked
+        code = getattr(getattr(type(function), "__call__", None), "__code__", None)  # noqa: B004
     return bool(code is not None and code.co_flags & _CO_COROUTINE)

@@ -1,10 +1,11 @@
 """Runs one submitted function in a host without gold, and carries plain data to and from it.
 
 This file is uploaded alone as /attempt/.scorehost/harness.py; its first half, the codec, is also what the
-evaluator's side reads replies with. A value is a sequence of nodes in pre-order, each a tag byte and four bytes
-of length: a parser with its own stack cannot be driven into recursion, long numbers or allocations.
+evaluator's side reads replies with. A value is a sequence of nodes in pre-order, each a tag byte and four
+bytes of length. A parser with its own stack cannot be driven into recursion, long numbers or allocations.
 """
 
+# ruff: noqa: E402, PLC0415 - the order of imports is a matter of safety here, and of start-up time
 from __future__ import annotations
 
 import sys
@@ -13,9 +14,9 @@ _HERE = __file__.rpartition("/")[0] or "."
 if __name__ == "__main__":
     sys.path[:] = [entry for entry in sys.path if entry not in ("", ".", _HERE)]
 
-import builtins  # noqa: E402
-import os  # noqa: E402
-import struct  # noqa: E402
+import builtins
+import os
+import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class _Encoder:
                 self.put(item, level + 1)
 
 
-_CONTAINERS = {list: b"l", tuple: b"t", dict: b"d", set: b"S", frozenset: b"Z"}
+_CONTAINERS: Dict[type, bytes] = {list: b"l", tuple: b"t", dict: b"d", set: b"S", frozenset: b"Z"}
 
 
 def _plain_mappings() -> Tuple[type, ...]:
@@ -156,7 +157,7 @@ def _leaf(tag: bytes, data: bytes, nonfinite: bool) -> Any:
         return data.decode("utf-8", "surrogatepass")
     if tag == b"b":
         return data
-    if tag == b"f" or tag == b"c":
+    if tag in b"fc":
         parts = (_FLOAT if tag == b"f" else _COMPLEX).unpack(data)
         if not nonfinite and not all(_finite(part) for part in parts):
             raise WireError("a float that is not finite")
@@ -178,7 +179,8 @@ def decode(data: bytes, limits: Limits = REPLY, nonfinite: bool = False) -> Any:
         raise WireError("malformed: %s" % type(error).__name__) from None
 
 
-def _decode(data: bytes, limits: Limits, nonfinite: bool) -> Any:
+# One loop, since a call for each node would double the time that a hostile reply costs.
+def _decode(data: bytes, limits: Limits, nonfinite: bool) -> Any:  # noqa: C901, PLR0912
     position, nodes, size = 0, 0, len(data)
     stack: List[Tuple[bytes, int, List[Any]]] = []
     while True:
@@ -228,7 +230,7 @@ def _built(tag: bytes, items: List[Any]) -> Any:
     if len(set(hashes)) != len(hashes):
         _refuse_collisions(hashes)
     if tag == b"d":
-        pairs = dict(zip(keys, items[1::2]))
+        pairs = dict(zip(keys, items[1::2]))  # noqa: B905 - Python 3.8 has no strict
         if len(pairs) != len(keys):
             raise WireError("a dict with equal keys")
         return pairs

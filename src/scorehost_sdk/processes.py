@@ -11,7 +11,7 @@ from scorehost_sdk.outcome import ExecResult
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any, Dict, Optional, Type
+    from typing import Any, Dict, Optional, Self, Type
 
     from scorehost_sdk.requests import Content, Steps
     from scorehost_sdk.scoring import Link
@@ -115,11 +115,11 @@ class Process(_Conversation):
         requests.drive(self._link, requests.send(self._id(), content), timeout)
 
     def receive(self, timeout: Optional[float] = None) -> bytes:
-        """The next bytes of its stdout, at least one; b"" after the end. TimeoutError after `timeout` seconds."""
+        """The next bytes of its stdout; b"" after the end. TimeoutError after `timeout` seconds."""
         return requests.drive(self._link, self.receiving(timeout))
 
     def read_line(self, timeout: Optional[float] = None) -> str:
-        """The next line of its stdout with its newline; "" after the end. TimeoutError; LimitReached past 1 MiB."""
+        """The next line of its stdout; "" after the end. TimeoutError; LimitReached past 1 MiB."""
         return requests.drive(self._link, self.reading_line(timeout))
 
     def close_stdin(self) -> None:
@@ -134,7 +134,7 @@ class Process(_Conversation):
         """Ends it if it runs."""
         requests.drive(self._link, self.closing())
 
-    def __enter__(self) -> Process:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -159,11 +159,11 @@ class AsyncProcess(_Conversation):
         await requests.adrive(self._link, requests.send(self._id(), content))
 
     async def receive(self, timeout: Optional[float] = None) -> bytes:  # noqa: ASYNC109 - the channel's own
-        """The next bytes of its stdout, at least one; b"" after the end. TimeoutError after `timeout` seconds."""
+        """The next bytes of its stdout; b"" after the end. TimeoutError after `timeout` seconds."""
         return await requests.adrive(self._link, self.receiving(timeout))
 
     async def read_line(self, timeout: Optional[float] = None) -> str:  # noqa: ASYNC109 - the channel's own
-        """The next line of its stdout with its newline; "" after the end. TimeoutError; LimitReached past 1 MiB."""
+        """The next line of its stdout; "" after the end. TimeoutError; LimitReached past 1 MiB."""
         return await requests.adrive(self._link, self.reading_line(timeout))
 
     async def close_stdin(self) -> None:
@@ -178,7 +178,7 @@ class AsyncProcess(_Conversation):
         """Ends it if it runs."""
         await requests.adrive(self._link, self.closing())
 
-    async def __aenter__(self) -> AsyncProcess:
+    async def __aenter__(self) -> Self:
         self.number = await requests.adrive(self._link, self._opening)
         return self
 

@@ -1,4 +1,4 @@
-"""Requests to the controller, written once for both flavours: generators that yield a request and get its value."""
+"""Requests to the controller, once for both flavours: generators that yield a request and get its value."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _RAISES = {
 
 
 class Names:
-    """The scoring environments of the task; `single`: there is no map, and None means beside the evaluator."""
+    """The scoring environments of the task; `single`: there is no map, None means beside the evaluator."""
 
     def __init__(self, environments: Sequence[str], single: bool) -> None:
         self._environments, self._single = tuple(environments), single
@@ -99,7 +99,7 @@ class Deadline:
 
 
 def drive(link: Link, steps: Steps[T], timeout: Optional[float] = None) -> T:
-    """Carries out `steps` and waits; gives what they return. TimeoutError when a step takes `timeout` seconds."""
+    """Carries out `steps`; gives what they return. TimeoutError when one takes `timeout` seconds."""
     try:
         message, stdin = next(steps)
         while True:
@@ -169,6 +169,7 @@ def _parts(data: bytes) -> Iterator[str]:
 def run(
     name: Optional[str],
     argv: Argv,
+    *,
     stdin: Optional[Content],
     env: Environment,
     workdir: Optional[str],

@@ -1,15 +1,23 @@
 """What evaluate() returned, copied into plain JSON values in bounded memory and time."""
 
+from __future__ import annotations
+
 import json
+import math
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Union
 
 _LONGEST_INT_BITS = 14_280  # below 4,300 digits, which is what Python's own JSON reader takes
 _CHECK_DEPTH = 32
+_SHOWN_CHARACTERS = 40
 
 
 class Rejected(Exception):
     """The returned value cannot be sent; `kind` and `text` say why."""
 
-    def __init__(self, kind, text):
+    def __init__(self, kind: str, text: str) -> None:
         super().__init__(kind, text)
         self.kind, self.text = kind, text
 
@@ -17,15 +25,15 @@ class Rejected(Exception):
 class Plain:
     """Copies a value into what JSON holds, within a number of bytes and levels; raises Rejected."""
 
-    def __init__(self, budget, depth):
+    def __init__(self, budget: int, depth: int) -> None:
         self._left, self._budget, self._depth = budget, budget, depth
 
-    def _spend(self, size, place):
+    def _spend(self, size: int, place: str) -> None:
         self._left -= size
         if self._left < 0:
             raise Rejected("result_too_large", f"{place} holds more than {self._budget} bytes")
 
-    def copy(self, value, place, level=0):
+    def copy(self, value: Any, place: str, level: int = 0) -> Any:
         """`value` as dict, list, str, int, float, bool and None of exactly these types."""
         if value is None or value is True or value is False:
             self._spend(4, place)
@@ -35,20 +43,8 @@ class Plain:
             text = str.encode(value, "utf-8", "backslashreplace").decode("utf-8")
             self._spend(len(json.dumps(text, ensure_ascii=False).encode("utf-8")) - len(value) - 2, place)
             return text
-        if isinstance(value, int):
-            number = int.__int__(value)
-            if number.bit_length() > _LONGEST_INT_BITS:
-                raise Rejected("invalid_result", f"{place} is an int of {number.bit_length()} bits")
-            self._spend(number.bit_length() // 4 + 1, place)
-            return number
-        if isinstance(value, float):
-            number = float.__float__(value)
-            if number != number or number in (float("inf"), float("-inf")):
-                raise Rejected(
-                    "invalid_result", f"{place} is {number}, which is not a number that JSON holds"
-                )
-            self._spend(3, place)
-            return number
+        if isinstance(value, (int, float)):
+            return self._copy_number(value, place)
         if not isinstance(value, (dict, list, tuple)):
             raise Rejected("invalid_result", f"{place} is {_article(value)}, which JSON cannot hold")
         if level >= self._depth:
@@ -62,8 +58,21 @@ class Plain:
             copies.append(self.copy(value[index], f"{place}[{index}]", level + 1))
         return copies
 
-    def _copy_dict(self, value, place, level):
-        copies = {}
+    def _copy_number(self, value: float, place: str) -> Union[int, float]:
+        if isinstance(value, float):
+            number = float.__float__(value)
+            if not math.isfinite(number):
+                raise Rejected("invalid_result", f"{place} is {number}, which is no number that JSON holds")
+            self._spend(len(repr(number)), place)
+            return number
+        whole = int.__int__(value)
+        if whole.bit_length() > _LONGEST_INT_BITS:
+            raise Rejected("invalid_result", f"{place} is an int of {whole.bit_length()} bits")
+        self._spend(whole.bit_length() // 4 + 1, place)
+        return whole
+
+    def _copy_dict(self, value: Dict[Any, Any], place: str, level: int) -> Dict[str, Any]:
+        copies: Dict[str, Any] = {}
         for key, item in value.items():
             if not isinstance(key, str):
                 raise Rejected("invalid_result", f"{place} has a key that is {_article(key)}, not text")
@@ -75,17 +84,17 @@ class Plain:
         return copies
 
 
-def _shown(name):
+def _shown(name: str) -> str:
     # A key may hold gold; what looks like a name may be shown.
     plain = name.replace("_", "a").replace("-", "a").replace(".", "a")
-    return name if len(name) <= 40 and plain.isalnum() and plain.isascii() else "…"
+    return name if len(name) <= _SHOWN_CHARACTERS and plain.isalnum() and plain.isascii() else "…"
 
 
-def _article(value):
+def _article(value: object) -> str:
     return f"of type {type_name(type(value))}"
 
 
-def type_name(cls):
+def type_name(cls: type) -> str:
     name = type.__dict__["__qualname__"].__get__(cls)
     module = cls.__dict__.get("__module__", "")
     module = (
@@ -96,13 +105,13 @@ def type_name(cls):
     return _shown(".".join(part for part in (module.partition(".")[0], name.rpartition(".")[2]) if part))
 
 
-def checked(value, limits):
+def checked(value: Any, limits: Dict[str, int]) -> Dict[str, Any]:
     """The value of the `result` frame; raises Rejected."""
     if not isinstance(value, dict):
         raise Rejected("invalid_result", f"evaluate returned a value {_article(value)}, not a dict")
     rows = value.get("checks")
     rest = {key: item for key, item in value.items() if key not in ("checks", "metrics")}
-    result = Plain(limits["metrics_bytes"], limits["metrics_depth"]).copy(rest, "result")
+    result: Dict[str, Any] = Plain(limits["metrics_bytes"], limits["metrics_depth"]).copy(rest, "result")
     if "metrics" in value:
         plain = Plain(limits["metrics_bytes"], limits["metrics_depth"])
         result["metrics"] = plain.copy(value["metrics"], "metrics")
@@ -111,10 +120,11 @@ def checked(value, limits):
     return result
 
 
-def _checked_rows(rows, limits):
+def _checked_rows(rows: Any, limits: Dict[str, int]) -> List[Any]:
     if not isinstance(rows, (list, tuple)):
         return [{"_unserializable": 0, "reason": f"checks is {_article(rows)}, not a list"}]
-    kept, left = [], limits["checks_bytes"]
+    kept: List[Any] = []
+    left = limits["checks_bytes"]
     for index in range(len(rows)):
         if index >= limits["checks_rows"]:
             kept.append({"_unserializable": index, "reason": f"more than {index} rows"})

@@ -1,5 +1,8 @@
 """Runs evaluator.py inside the evaluator host and speaks for it on the channel (docs/architecture.md)."""
 
+# ruff: noqa: E402, PLC0415 - the order of imports is a matter of safety here, and of start-up time
+from __future__ import annotations
+
 import sys
 
 _HERE = __file__.rpartition("/")[0] or "."
@@ -7,14 +10,18 @@ _HERE = __file__.rpartition("/")[0] or "."
 # the standard library.
 sys.path[:] = [entry for entry in sys.path if entry not in ("", ".", _HERE)]
 
-import errno  # noqa: E402
-import faulthandler  # noqa: E402
-import hashlib  # noqa: E402
-import hmac  # noqa: E402
-import io  # noqa: E402
-import json  # noqa: E402
-import os  # noqa: E402
-import threading  # noqa: E402
+import errno
+import faulthandler
+import hashlib
+import hmac
+import io
+import json
+import os
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Iterable, List, NoReturn, Optional, Tuple
 
 _ROOT = os.path.dirname(os.path.abspath(_HERE))
 _TASK = os.path.join(_ROOT, "task")
@@ -24,18 +31,18 @@ _PR_SET_DUMPABLE = 4
 class Channel:
     """The authenticated frames between this process and the controller; safe to use from several threads."""
 
-    def __init__(self, source, sink):
+    def __init__(self, source: int, sink: int) -> None:
         self._source, self._sink = source, sink
         self._pid = os.getpid()
         self._key = b""
         self._sent = self._received = self._last_id = 0
         self._writing = threading.Lock()
-        self._waiting = {}
+        self._waiting: Dict[int, Callable[[Dict[str, Any]], None]] = {}
         self._over = False
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
-    def _forget(self):
+    def _forget(self) -> None:
         # A forked child has a copy of everything; what it cannot use by accident it should not hold at all.
         self._key, self._over, self._waiting = b"", True, {}
         self._writing = threading.Lock()
@@ -45,7 +52,7 @@ class Channel:
             except OSError:  # closed already by whoever made the child
                 continue
 
-    def _read(self, size):
+    def _read(self, size: int) -> bytes:
         parts = bytearray()
         while len(parts) < size:
             piece = os.read(self._source, min(size - len(parts), 1 << 20))
@@ -54,19 +61,19 @@ class Channel:
             parts += piece
         return bytes(parts)
 
-    def start(self):
+    def start(self) -> Dict[str, Any]:
         """Reads the first frame, which brings the key; gives it without the key."""
-        frame = json.loads(self._read(int.from_bytes(self._read(4), "big")))
+        frame: Dict[str, Any] = json.loads(self._read(int.from_bytes(self._read(4), "big")))
         self._key = bytes.fromhex(frame.pop("key"))
         threading.Thread(target=self._listen, daemon=True, name="scorehost-channel").start()
         return frame
 
-    def _mac(self, label, counter, body):
+    def _mac(self, label: bytes, counter: int, body: bytes) -> bytes:
         digest = hmac.new(self._key, label + counter.to_bytes(8, "big"), hashlib.sha256)
         digest.update(body)
         return digest.hexdigest().encode("ascii")
 
-    def _listen(self):
+    def _listen(self) -> None:
         while True:
             frame = self._read(int.from_bytes(self._read(4), "big"))
             mac, body = frame[:64], frame[64:]
@@ -78,7 +85,7 @@ class Channel:
             if deliver is not None:
                 deliver(reply)
 
-    def _write(self, message):
+    def _write(self, message: Dict[str, Any]) -> None:
         body = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
         mac = self._mac(b"", self._sent, body)
         data = memoryview((64 + len(body)).to_bytes(4, "big") + mac + body)
@@ -91,21 +98,27 @@ class Channel:
                 os._exit(3)
         self._sent += 1
 
-    def tell(self, message):
+    def tell(self, message: Dict[str, Any]) -> None:
         """Sends a frame that has no id and no reply."""
         with self._writing:
             self._write(message)
 
-    def finish(self, message):
+    def finish(self, message: Dict[str, Any]) -> None:
         """Sends the last frame; nothing can be sent after it."""
         with self._writing:
             self._over = True
             self._write(message)
 
-    def _request(self, message, stdin, deliver):
+    def _request(
+        self,
+        message: Dict[str, Any],
+        stdin: Iterable[str],
+        deliver: Optional[Callable[[Dict[str, Any]], None]],
+    ) -> int:
         if self._over or os.getpid() != self._pid:
             text = "the evaluation is over, or this is a forked process: scoring works in evaluate() only"
-            deliver({"ok": False, "error": {"type": "ScoringError", "message": text}})
+            if deliver is not None:
+                deliver({"ok": False, "error": {"type": "ScoringError", "message": text}})
             return 0
         with self._writing:
             self._last_id = number = self._last_id + 1
@@ -116,16 +129,18 @@ class Channel:
             self._write(dict(message, id=number))
         return number
 
-    def post(self, message):
+    def post(self, message: Dict[str, Any]) -> None:
         """Sends a request that gets no reply; drops it when the evaluation is over."""
-        if not self._over and os.getpid() == self._pid:
-            self._request(message, (), None)
+        self._request(message, (), None)
 
-    def call(self, message, stdin=(), timeout=None):
-        """The reply to a request, or None when `timeout` seconds passed; `stdin` are base64 parts ahead of it."""
-        box, done = [], threading.Event()
+    def call(
+        self, message: Dict[str, Any], stdin: Iterable[str] = (), timeout: Optional[float] = None
+    ) -> Optional[Dict[str, Any]]:
+        """The reply to a request; None when `timeout` seconds passed. `stdin` are base64 parts ahead of it."""
+        box: List[Dict[str, Any]] = []
+        done = threading.Event()
 
-        def deliver(reply):
+        def deliver(reply: Dict[str, Any]) -> None:
             box.append(reply)
             done.set()
 
@@ -135,18 +150,18 @@ class Channel:
             return None
         return box[0]
 
-    async def acall(self, message, stdin=()):
+    async def acall(self, message: Dict[str, Any], stdin: Iterable[str] = ()) -> Dict[str, Any]:
         """The same for an async evaluator."""
         import asyncio
 
         loop = asyncio.get_running_loop()
-        future = loop.create_future()
+        future: asyncio.Future[Dict[str, Any]] = loop.create_future()
 
-        def settle(reply):
+        def settle(reply: Dict[str, Any]) -> None:
             if not future.done():
                 future.set_result(reply)
 
-        def deliver(reply):
+        def deliver(reply: Dict[str, Any]) -> None:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(settle, reply)
 
@@ -154,17 +169,17 @@ class Channel:
         return await future
 
 
-def _harden():
+def _harden() -> bool:
     """Shuts other processes of this user out of this one's memory and descriptors; whether that worked."""
     try:
         import ctypes
 
-        return ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) == 0
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) == 0)
     except (ImportError, OSError, AttributeError):
         return False
 
 
-def _take_channel():
+def _take_channel() -> Channel:
     """Moves the channel away from descriptors 0 and 1, and points both streams of Python at the log."""
     source, sink = os.dup(0), os.dup(1)  # not inherited by programs that this process starts
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -183,12 +198,12 @@ def _take_channel():
     return Channel(source, sink)
 
 
-def _die(text):
+def _die(text: str) -> NoReturn:
     os.write(2, text.encode("utf-8") + b"\n")
     os._exit(4)
 
 
-def _number_in(path, key=None):
+def _number_in(path: str, key: Optional[str] = None) -> Optional[int]:
     try:
         with open(path, encoding="ascii") as file:
             for line in file:
@@ -200,7 +215,7 @@ def _number_in(path, key=None):
     return None
 
 
-def _usage():
+def _usage() -> Dict[str, Any]:
     base = "/sys/fs/cgroup/"
     peak = _number_in(base + "memory.peak")
     if peak is None:
@@ -211,7 +226,7 @@ def _usage():
     return {"peak_memory_bytes": peak, "cpu_seconds": seconds}
 
 
-def _evaluate(channel, start):
+def _evaluate(channel: Channel, start: Dict[str, Any]) -> Any:
     from importlib import import_module
 
     module, _, name = start["entrypoint"].partition(":")
@@ -228,7 +243,7 @@ def _evaluate(channel, start):
         return value
     import asyncio
 
-    async def wait():
+    async def wait() -> Any:
         return await value
 
     # Not asyncio.run: its end waits for threads and tasks that the evaluator left behind.
@@ -237,12 +252,11 @@ def _evaluate(channel, start):
     return loop.run_until_complete(wait())
 
 
-def _place(error):
+def _place(error: BaseException) -> str:
     """`evaluator.py:LINE` of the innermost frame of the task's own code, or ''."""
     place = ""
-    if isinstance(error, SyntaxError) and isinstance(error.filename, str):
-        if error.filename.startswith(_TASK + "/"):
-            return f"{error.filename[len(_TASK) + 1 :]}:{error.lineno or 0}"
+    if isinstance(error, SyntaxError) and str(error.filename).startswith(_TASK + "/"):
+        return f"{str(error.filename)[len(_TASK) + 1 :]}:{error.lineno or 0}"
     trace = error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
@@ -252,7 +266,7 @@ def _place(error):
     return place
 
 
-def _kind(error):
+def _kind(error: BaseException) -> Tuple[str, str]:
     from scorehost_sdk.faults import SubmissionFault, UnknownEnvironment
 
     if getattr(error, "raised_by_submission", False) is True or isinstance(error, SubmissionFault):
@@ -268,7 +282,7 @@ def _kind(error):
     return "evaluator_exception", "the evaluator raised an exception"
 
 
-def _failure(error):
+def _failure(error: BaseException) -> Dict[str, Any]:
     """The `error` of a `failed` frame, and the traceback in the log."""
     from scorehost_sdk.returned import Rejected, type_name
 
@@ -281,14 +295,14 @@ def _failure(error):
     except BaseException as trouble:  # noqa: BLE001 - an exception may refuse to be printed, or be too large
         os.write(2, b"scorehost: the traceback could not be printed: %s\n" % type(trouble).__name__.encode())
     while len(getattr(error, "exceptions", ())) == 1:  # a group of one: a task group of an async evaluator
-        error = error.exceptions[0]
+        error = error.exceptions[0]  # type: ignore[attr-defined]
     kind, text = _kind(error)
     name, place = type_name(type(error)), _place(error)[:1000]
     where = f" at {place}" if place else ""
     return {"kind": kind, "type": name, "place": place, "message": f"{text}: {name}{where}"}
 
 
-def _main():
+def _main() -> NoReturn:
     safe = _harden()
     channel = _take_channel()
     start = channel.start()
@@ -312,10 +326,11 @@ def _main():
         os._exit(1)  # a process that the evaluator forked came back here: it has no say in the result
     last["trees"] = {folder: tree.digest() for folder, tree in trees.items()}
     last["usage"] = _usage()
-    for stream in {id(item): item for item in (sys.stdout, sys.stderr, sys.__stderr__)}.values():
+    streams: Dict[int, Any] = {id(item): item for item in (sys.stdout, sys.stderr, sys.__stderr__)}
+    for stream in streams.values():
         try:
             stream.flush()
-        except (AttributeError, OSError, ValueError):  # replaced, or closed, by the evaluator
+        except Exception:  # noqa: BLE001, S112 - replaced or closed by the evaluator: its own loss
             continue
     channel.finish(last)
     os._exit(0)  # threads that the evaluator left behind do not hold it

@@ -51,8 +51,9 @@ class _Shared:
 class Scoring(_Shared):
     """Scoring hosts of a plain evaluator: every call blocks. Safe to use from several threads.
 
-    Raises `UnknownEnvironment` for a name that the task does not declare, `HostLost` when a host can be given no
-    more, `LimitReached` past what an attempt may have, `ScoringError` for other trouble that is no submission's.
+    Raises `UnknownEnvironment` for a name that the task does not declare, `HostLost` when a host can be given
+    no more, `LimitReached` past what an attempt may have, `ScoringError` for other trouble that is no
+    submission's.
     """
 
     def exec(
@@ -65,8 +66,10 @@ class Scoring(_Shared):
         workdir: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> ExecResult:
-        """Runs a program in host `name` and waits for its end, at most `timeout` seconds (limits.exec_seconds)."""
-        steps = requests.run(self._names.check(name), argv, stdin, env, workdir, timeout)
+        """Runs a program in host `name` to its end, at most `timeout` seconds (limits.exec_seconds)."""
+        steps = requests.run(
+            self._names.check(name), argv, stdin=stdin, env=env, workdir=workdir, timeout=timeout
+        )
         return requests.drive(self._link, steps)
 
     def open(
@@ -110,8 +113,10 @@ class AsyncScoring(_Shared):
         workdir: Optional[str] = None,
         timeout: Optional[float] = None,  # noqa: ASYNC109 - the controller's clock, not the loop's
     ) -> ExecResult:
-        """Runs a program in host `name` and waits for its end, at most `timeout` seconds (limits.exec_seconds)."""
-        steps = requests.run(self._names.check(name), argv, stdin, env, workdir, timeout)
+        """Runs a program in host `name` to its end, at most `timeout` seconds (limits.exec_seconds)."""
+        steps = requests.run(
+            self._names.check(name), argv, stdin=stdin, env=env, workdir=workdir, timeout=timeout
+        )
         return await requests.adrive(self._link, steps)
 
     def open(

@@ -1,13 +1,17 @@
-"""Runs an evaluator on its author's machine, without an engine and WITHOUT ISOLATION: for tests of evaluators.
+"""Runs an evaluator on its author's machine, without an engine and WITHOUT ISOLATION: for tests of
+evaluators.
 
 Scoring environments are plain subprocesses of the person who runs the test, in one folder that stands for
-/attempt; words of argv, working directories and paths that start with `/attempt/` are read as below it. Nothing is
-limited but time, and gold is within reach of everything. Do not run a submission that you do not trust.
+/attempt; words of argv, working directories and paths that start with `/attempt/` are read as below it.
+Nothing is limited but time, and gold is within reach of everything. Do not run a submission that you do not
+trust.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import contextlib
 import importlib
 import os
 import shutil
@@ -18,6 +22,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
 
+from scorehost_sdk.flavour import is_coroutine_function
 from scorehost_sdk.scoring import AsyncScoring, Scoring
 
 if TYPE_CHECKING:
@@ -40,12 +45,15 @@ def run_evaluator(
 ) -> Any:
     """What `evaluate` of the task in `task_dir` returns for these artifacts; its exceptions pass through.
 
-    `artifacts` maps ids to content (text or bytes) or to a file or folder (a path object). `targets` says where an
-    artifact lies below /attempt; else it is `artifacts/<id>`, with the file's own suffix. `environments` names the
-    scoring environments, or maps names to variables that their programs get; without any, `exec(None, …)` works.
-    `extra_gold` are folders laid below evaluation/ beside the task's own, such as the dataset's.
+    `artifacts` maps ids to content (text or bytes) or to a file or folder (a path object). `targets` says
+    where an artifact lies below /attempt; else it is `artifacts/<id>`, with the file's own suffix.
+    `environments` names the scoring environments, or maps names to variables that their programs get; without
+    any, `exec(None, …)` works. `extra_gold` are folders laid below evaluation/ beside the task's own, such as
+    the dataset's.
     """
-    names = {name: dict(environments[name]) if isinstance(environments, Mapping) else {} for name in environments}
+    names = {
+        name: dict(environments[name]) if isinstance(environments, Mapping) else {} for name in environments
+    }
     task = os.path.abspath(os.fspath(task_dir))
     with tempfile.TemporaryDirectory(prefix="scorehost-test-") as root:
         present = _lay_out(root, task, artifacts, targets or {}, [os.fspath(path) for path in extra_gold])
@@ -112,20 +120,21 @@ def _lay_out(
     return present
 
 
-def _call(folder: str, entrypoint: str, inputs: Dict[str, Any], link: LocalLink, names: Mapping[str, Any]) -> Any:
-    from scorehost_sdk.flavour import is_coroutine_function
-
+def _call(
+    folder: str, entrypoint: str, inputs: Dict[str, Any], link: LocalLink, names: Mapping[str, Any]
+) -> Any:
     module_name, _, function_name = entrypoint.partition(":")
     before = set(sys.modules)
     sys.path.insert(0, folder)
     own = {"evaluator", "lib", "shared"}
     hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in own}
     try:
-        function: Callable[[Dict[str, Any]], Any] = getattr(importlib.import_module(module_name), function_name)
+        function: Callable[[Dict[str, Any]], Any] = getattr(
+            importlib.import_module(module_name), function_name
+        )
         if not is_coroutine_function(function):
             inputs["scoring"] = Scoring(link, tuple(names), not names)
             return function(inputs)
-        import asyncio
 
         async def wait() -> Any:
             return await function(inputs)
@@ -153,7 +162,10 @@ class LocalLink:
         self.lines: List[str] = []
 
     def call(
-        self, message: Dict[str, Any], stdin: Iterable[str] = (), timeout: Optional[float] = None
+        self,
+        message: Dict[str, Any],
+        stdin: Iterable[str] = (),
+        timeout: Optional[float] = None,  # noqa: ARG002
     ) -> Optional[Dict[str, Any]]:
         """The reply to a request; `timeout` is not kept, since a local process reads what it is sent."""
         ahead = b"".join(base64.b64decode(part) for part in stdin)
@@ -161,8 +173,6 @@ class LocalLink:
 
     async def acall(self, message: Dict[str, Any], stdin: Iterable[str] = ()) -> Dict[str, Any]:
         """The same without holding up the event loop."""
-        import asyncio
-
         reply = await asyncio.get_running_loop().run_in_executor(None, self.call, message, list(stdin))
         assert reply is not None  # noqa: S101 - no timeout was given
         return reply
@@ -206,7 +216,7 @@ class LocalLink:
         try:
             running = self._started(name, argv, env, workdir)
         except OSError as error:
-            return _ended(126, b"", f"{type(error).__name__}: {argv[0]}\n".encode(), False, 0.0)
+            return _ended(126, b"", f"{type(error).__name__}: {argv[0]}\n".encode(), 0.0)
         running.send(ahead + base64.b64decode(stdin or ""))
         running.close_stdin()
         value = running.wait(_EXEC_SECONDS if timeout is None else timeout)
@@ -216,7 +226,14 @@ class LocalLink:
         return value
 
     def _open(
-        self, _ahead: bytes, *, name: Optional[str], argv: List[str], env: Any, workdir: Optional[str], **_: Any
+        self,
+        _ahead: bytes,
+        *,
+        name: Optional[str],
+        argv: List[str],
+        env: Any,
+        workdir: Optional[str],
+        **_: Any,
     ) -> Dict[str, int]:
         number = next(self._numbers)
         self._processes[number] = (name, self._started(name, argv, env, workdir))
@@ -231,7 +248,9 @@ class LocalLink:
     def _receive(self, _ahead: bytes, *, process: int, timeout: Optional[float], **_: Any) -> Dict[str, Any]:
         return self._processes[process][1].receive(timeout)
 
-    def _wait(self, _ahead: bytes, *, process: int, timeout: Optional[float], **_: Any) -> Optional[Dict[str, Any]]:
+    def _wait(
+        self, _ahead: bytes, *, process: int, timeout: Optional[float], **_: Any
+    ) -> Optional[Dict[str, Any]]:
         return self._processes[process][1].wait(timeout)
 
     def _close(self, _ahead: bytes, *, process: int, **_: Any) -> None:
@@ -256,13 +275,13 @@ class LocalLink:
         return {"data": base64.b64encode(data).decode(), "ended": len(data) < 1 << 20}
 
 
-def _ended(code: Optional[int], stdout: bytes, stderr: bytes, timed_out: bool, seconds: float) -> Dict[str, Any]:
+def _ended(code: Optional[int], stdout: bytes, stderr: bytes, seconds: float) -> Dict[str, Any]:
     return {
         "exit_code": code,
         "stdout": base64.b64encode(stdout).decode(),
         "stderr": base64.b64encode(stderr).decode(),
         "truncated": False,
-        "timed_out": timed_out,
+        "timed_out": False,
         "oom_killed": False,
         "host_lost": False,
         "duration_seconds": seconds,
@@ -307,7 +326,10 @@ class _Running:
         try:
             self._process.stdin.write(data)  # type: ignore[union-attr] # stdin is a pipe
             self._process.stdin.flush()  # type: ignore[union-attr]
-        except (BrokenPipeError, ValueError):  # it has ended, or its input has: a host says nothing of it either
+        except (
+            BrokenPipeError,
+            ValueError,
+        ):  # it has ended, or its input has: a host says nothing of it either
             return
 
     def close_stdin(self) -> None:
@@ -342,13 +364,11 @@ class _Running:
             self._news.wait_for(lambda: not self._open, 2.0)
             stdout, stderr = self._taken()
         self.close_stdin()
-        return _ended(code if code >= 0 else 128 - code, stdout, stderr, False, time.monotonic() - self._began)
+        return _ended(code if code >= 0 else 128 - code, stdout, stderr, time.monotonic() - self._began)
 
     def kill(self) -> None:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, 9)
-        except ProcessLookupError:
-            pass
         self._process.wait()
         self.close_stdin()
         for reader in self._readers:

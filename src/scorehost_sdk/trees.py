@@ -1,17 +1,26 @@
 """Digests of folders, as docs/architecture.md defines them."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import stat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterator, List, Optional, Tuple
+
+    File = Tuple[bytes, bytes, Tuple[int, ...]]  # path, `x` or `-`, what changes when the content does
 
 
 class Tree:
     """A folder of the host and its digest, which is taken anew only when a file's state has changed."""
 
-    def __init__(self, folder):
-        self._folder, self._state, self._digest = folder, None, ""
+    def __init__(self, folder: str) -> None:
+        self._folder, self._digest = folder, ""
+        self._state: Optional[List[File]] = None
 
-    def digest(self):
+    def digest(self) -> str:
         """`sha256:…`, or `unreadable`."""
         try:
             state = sorted(self._files(os.fsencode(self._folder), b""))
@@ -21,7 +30,7 @@ class Tree:
             self._digest, self._state = "unreadable", None
         return self._digest
 
-    def _files(self, folder, prefix):
+    def _files(self, folder: bytes, prefix: bytes) -> Iterator[File]:
         try:
             entries = os.scandir(folder)
         except FileNotFoundError:
@@ -39,7 +48,7 @@ class Tree:
                 else:
                     raise ValueError("neither a file nor a folder")
 
-    def _hash(self, files):
+    def _hash(self, files: List[File]) -> str:
         whole, buffer = hashlib.sha256(), memoryview(bytearray(1 << 18))
         for path, mode, _ in files:
             digest = hashlib.sha256()
