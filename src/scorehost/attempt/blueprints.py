@@ -10,7 +10,6 @@ from scorehost.hosts.recipe import Recipe
 from scorehost.model.ids import EVALUATOR
 from scorehost.spec.dataset import Task
 from scorehost.spec.profiles import Profiles
-from scorehost.spec.task import NamedEnvironment
 
 
 def evaluator_blueprint(task: Task, profiles: Profiles) -> Blueprint:
@@ -23,7 +22,7 @@ def evaluator_blueprint(task: Task, profiles: Profiles) -> Blueprint:
     image: Choice = profiles.evaluate_host.docker_image
     if evaluation.environments:
         if evaluation.evaluator_environment is not None:
-            image = _image(task, evaluation.environments[evaluation.evaluator_environment])
+            image = _image(task, evaluation.evaluator_environment)
     elif task.evaluate_dockerfile is not None:
         image = Recipe(task.evaluate_dockerfile, _shared(task))
     elif evaluation.docker_image is not None:
@@ -43,7 +42,7 @@ def named_blueprints(task: Task, profiles: Profiles) -> dict[str, Blueprint]:
     return {
         name: Blueprint(
             name=name,
-            image=_image(task, environment),
+            image=_image(task, name),
             limits=environment.limits.over(task.spec.limits),
             tmpfs_mb=environment.tmpfs_mb,
             gold=environment.gold,
@@ -62,11 +61,11 @@ def named_blueprints(task: Task, profiles: Profiles) -> dict[str, Blueprint]:
     }
 
 
-def _image(task: Task, environment: NamedEnvironment) -> Choice:
-    if environment.dockerfile is not None:
-        return Recipe(task.folder / environment.dockerfile, _shared(task))
-    return environment.docker_image or ""
+def _image(task: Task, name: str) -> Choice:
+    if name in task.recipes:
+        return Recipe(task.recipes[name], _shared(task))
+    return task.spec.evaluation.environments[name].docker_image or ""
 
 
 def _shared(task: Task) -> tuple[Path, ...]:
-    return tuple(task.folder / folder for folder in task.spec.evaluation.shared_context)
+    return tuple(task.shared_context.values())

@@ -11,7 +11,6 @@ from scorehost.model.frozen import Frozen
 from scorehost.model.ids import AttemptKey
 
 Status = Literal["PASS", "FAIL", "ERROR"]
-FORMAT = "scorehost.result/1"
 
 
 class HostUsage(Frozen):
@@ -59,7 +58,7 @@ class Versions(Frozen):
 class Result(Frozen):
     """One attempt's outcome. `score` is None exactly when `status` is ERROR."""
 
-    format: Literal["scorehost.result/1"] = FORMAT
+    format: Literal["scorehost.result/1"] = "scorehost.result/1"
     job_id: str
     task_id: str
     submission: str
