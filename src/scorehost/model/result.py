@@ -14,7 +14,7 @@ Status = Literal["PASS", "FAIL", "ERROR"]
 
 
 class HostUsage(Frozen):
-    """One container of the attempt: what it was made from and what it used (None: the engine did not tell)."""
+    """One container of the attempt: what it was made from, what it used (None: nobody could tell)."""
 
     name: str
     image: str
