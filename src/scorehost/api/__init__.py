@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scorehost.api.checking import CheckReport, TaskLine, check, import_humaneval
-    from scorehost.api.doctor import clean, doctor
+    from scorehost.api.diagnosis import clean, doctor
     from scorehost.api.finding import Finding
     from scorehost.api.place import engine_host
     from scorehost.api.planning import DryRun, Planned, plan
@@ -26,8 +26,8 @@ _WHERE = {
     "TaskLine": "scorehost.api.checking",
     "check": "scorehost.api.checking",
     "import_humaneval": "scorehost.api.checking",
-    "clean": "scorehost.api.doctor",
-    "doctor": "scorehost.api.doctor",
+    "clean": "scorehost.api.diagnosis",
+    "doctor": "scorehost.api.diagnosis",
     "Finding": "scorehost.api.finding",
     "engine_host": "scorehost.api.place",
     "DryRun": "scorehost.api.planning",

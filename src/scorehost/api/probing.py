@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorehost.api.doctor import SHARE, limits_of
+from scorehost.api.diagnosis import SHARE, limits_of
 from scorehost.api.finding import Finding
 from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
 from scorehost.engine.opening import open_engine
@@ -17,26 +17,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from scorehost.api.opener import OpenEngine
     from scorehost.engine.door import Engine, EngineInfo
     from scorehost.hosts.blueprint import Blueprint
     from scorehost.hosts.recipe import Recipe
     from scorehost.spec.dataset import Dataset, Task
 
 
-async def probe(dataset: Path, profiles: Path | None = None) -> list[Finding]:
+async def probe(
+    dataset: Path, profiles: Path | None = None, *, engine: OpenEngine = open_engine
+) -> list[Finding]:
     """Asks the engine about every image, limit and memory need of a dataset; nothing is pulled or built.
 
     SpecError when the dataset has problems; an engine that does not answer is a finding.
     """
     found = load_dataset(dataset, profiles=profiles)
     try:
-        async with open_engine(found.profiles.engine.host) as engine:
-            info = await engine.info()
+        async with engine(found.profiles.engine.host) as opened:
+            info = await opened.info()
             findings = [Finding("ok", f"engine {info.version} at {info.endpoint}")]
             findings += limits_of(info)
             findings += never_fit(found.tasks.values(), found, info)
             findings += _runtime(found, info)
-            findings += await _images(engine, found)
+            findings += await _images(opened, found)
             return findings
     except (EngineError, InputError) as error:
         return [Finding("problem", error.message, error.hint)]

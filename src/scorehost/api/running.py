@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from scorehost.api.doctor import limits_of
+from scorehost.api.diagnosis import limits_of
 from scorehost.api.probing import never_fit
 from scorehost.api.signals import stop_on_signals
 from scorehost.attempt.bench import open_bench
@@ -25,14 +25,12 @@ from scorehost.model.ids import SUBMISSION_NAME
 from scorehost.spec.loading import load_dataset, load_task_dir
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import AsyncIterator, Mapping
 
-    from scorehost.engine.door import Engine, EngineInfo
+    from scorehost.api.opener import OpenEngine
+    from scorehost.engine.door import EngineInfo
     from scorehost.jobs.scoring import JobPlace, Score
     from scorehost.spec.dataset import Dataset
-
-    OpenEngine = Callable[[str | None], AbstractAsyncContextManager[Engine]]
 
 _WORDS = ("solution", "empty")
 _SLOW = ("pulling", "building")  # how the images layer begins what it says

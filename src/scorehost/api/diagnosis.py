@@ -17,6 +17,7 @@ from scorehost.model.limits import MIB, Limits
 from scorehost.spec.profiles import EvaluateHost
 
 if TYPE_CHECKING:
+    from scorehost.api.opener import OpenEngine
     from scorehost.engine.door import Engine, EngineInfo
 
 GIB = 1024 * MIB
@@ -24,28 +25,33 @@ SHARE = 0.8  # of the engine's memory that all hosts together may take
 LOW_DISK = 2 * GIB
 
 
-async def doctor(host: str | None = None) -> list[Finding]:
+async def doctor(host: str | None = None, *, engine: OpenEngine = open_engine) -> list[Finding]:
     """What a person should know before a job; an engine that does not answer is a finding too."""
     found = [_disk(Path())]
     try:
-        async with open_engine(host) as engine:
-            info = await engine.info()
+        async with engine(host) as opened:
+            info = await opened.info()
             found += _engine(info)
             found += limits_of(info)
-            found.append(await _base_image(engine))
-            found.append(await _leftovers(engine))
+            found.append(await _base_image(opened))
+            found.append(await _leftovers(opened))
     except (EngineError, InputError) as error:
         found.append(Finding("problem", error.message, error.hint))
     return found
 
 
 async def clean(
-    host: str | None = None, *, job: str | None = None, older_than: float = 0.0, force: bool = False
+    host: str | None = None,
+    *,
+    job: str | None = None,
+    older_than: float = 0.0,
+    force: bool = False,
+    engine: OpenEngine = open_engine,
 ) -> CleanReport:
     """Removes what dead jobs left (`older_than` in seconds). EngineError when the engine cannot be asked."""
-    async with open_engine(host) as engine:
-        await engine.info()  # the call whose errors say what to mend
-        return await clean_engine(engine, job=job, older_than=older_than, force=force)
+    async with engine(host) as opened:
+        await opened.info()  # the call whose errors say what to mend
+        return await clean_engine(opened, job=job, older_than=older_than, force=force)
 
 
 def limits_of(info: EngineInfo) -> list[Finding]:

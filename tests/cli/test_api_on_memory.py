@@ -1,0 +1,214 @@
+"""The Python API over the in-memory engine: what it refuses, what it finds, how a job ends without Docker."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from types import ModuleType
+
+import anyio
+import pytest
+
+from scorehost import api
+from scorehost.api.running import submission_word
+from scorehost.engine.memory import MemoryEngine
+from scorehost.engine.memory_state import INFO
+from scorehost.errors import EngineUnreachable, UsageError
+
+GIB = 1024**3
+BASE = "scorehost/python:3"
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    folder = tmp_path / "data"
+    api.init(folder)
+    return folder
+
+
+def opener(info=INFO, images=(), seen=None):
+    """What stands in for `open_engine`: an in-memory engine with these images."""
+
+    @asynccontextmanager
+    async def opened(host):
+        async with MemoryEngine(info) as engine:
+            for image in images:
+                engine.images.add(image)
+            if seen is not None:
+                seen.append((host, engine))
+            yield engine
+
+    return opened
+
+
+@asynccontextmanager
+async def unreachable(host):
+    raise EngineUnreachable("Nothing answers.", hint="Start it.")
+    yield
+
+
+def quiet(event):
+    """A watch that looks at nothing."""
+
+
+def options(dataset, **more):
+    return api.RunOptions(dataset=dataset, submissions=("solution",), out=dataset / "runs", **more)
+
+
+def ran(asked, engine, stop=None):
+    async def main():
+        return await api.run(asked, quiet, stop, engine=engine)
+
+    return anyio.run(main)
+
+
+LIMITLESS = replace(INFO, warnings=("WARNING: No swap limit support",))
+
+
+def test_an_engine_that_cannot_enforce_a_limit_is_refused_and_no_job_is_made(dataset):
+    with pytest.raises(UsageError, match="No swap limit support") as refused:
+        ran(options(dataset), opener(LIMITLESS, [BASE]))
+    assert "--allow-unenforced" in refused.value.hint
+    assert not (dataset / "runs").exists()
+
+
+def test_allow_unenforced_lets_such_an_engine_be_used(dataset):
+    outcome = ran(options(dataset, allow_unenforced=True), opener(LIMITLESS))
+    assert outcome.summary["errors"][0]["kind"] == "image_missing"
+
+
+def test_a_task_whose_hosts_can_never_fit_is_refused_before_a_job_is_made(dataset):
+    # 80 % of 256 MiB are 204 MiB; the task asks for 256.
+    small = replace(INFO, memory_bytes=GIB // 4)
+    with pytest.raises(UsageError, match=r"count-words needs 256 MiB .* has 204"):
+        ran(options(dataset), opener(small, [BASE]))
+    assert not (dataset / "runs").exists()
+
+
+def test_a_missing_image_is_an_error_of_the_environment_and_exit_2(dataset):
+    outcome = ran(options(dataset), opener())
+    assert outcome.exit_status == 2
+    assert [(row.status, row.error.kind) for row in outcome.rows] == [("ERROR", "image_missing")]
+
+
+def test_a_job_that_is_stopped_before_it_scores_is_interrupted(dataset):
+    async def main():
+        stop = anyio.Event()
+        stop.set()
+        return await api.run(options(dataset), quiet, stop, engine=opener(images=[BASE]))
+
+    outcome = anyio.run(main)
+    assert (outcome.status, outcome.exit_status) == ("interrupted", 130)
+
+
+def test_what_was_typed_wrongly_makes_no_job_and_starts_nothing(dataset):
+    seen = []
+    with pytest.raises(UsageError, match="nosuch"):
+        ran(options(dataset, tasks=("nosuch",)), opener(images=[BASE], seen=seen))
+    assert not (dataset / "runs").exists()
+    assert seen[0][1].calls["create"] == 0
+
+
+def test_the_engine_is_the_one_that_the_profiles_name(dataset):
+    profiles = dataset / "profiles.yaml"
+    profiles.write_text(profiles.read_text() + "engine: {host: 'unix:///elsewhere.sock'}\n")
+    seen = []
+    ran(options(dataset), opener(seen=seen))
+    assert seen[0][0] == "unix:///elsewhere.sock"
+    assert api.engine_host(dataset) == "unix:///elsewhere.sock"
+
+
+def test_a_folder_without_a_sound_dataset_names_no_engine(dataset, tmp_path):
+    assert api.engine_host(tmp_path) is None
+    (dataset / "profiles.yaml").write_text("nosuch: 1\n")
+    assert api.engine_host(dataset) is None
+
+
+def test_the_doctor_counts_an_engine_that_does_not_answer_as_a_finding():
+    findings = anyio.run(lambda: api.doctor(engine=unreachable))
+    assert [(one.text, one.hint) for one in findings if one.level == "problem"] == [
+        ("Nothing answers.", "Start it.")
+    ]
+
+
+def test_the_doctor_says_which_limit_and_which_image_is_missing():
+    findings = anyio.run(lambda: api.doctor(engine=opener(LIMITLESS)))
+    problems = [one for one in findings if one.level == "problem"]
+    assert len(problems) == 2
+    assert "No swap limit support" in problems[0].text
+    assert (BASE in problems[1].text, problems[1].hint) == (True, "Run `make images` once.")
+
+
+def test_the_doctor_has_no_problem_with_a_sound_engine():
+    findings = anyio.run(lambda: api.doctor(engine=opener(images=[BASE])))
+    assert not [one for one in findings if one.level == "problem"]
+
+
+def test_probe_names_each_image_once_and_says_what_a_pull_would_bring(dataset):
+    task = dataset / "tasks" / "count-words" / "task.yaml"
+    more = "  environments: {one: {docker_image: a/b:1}, two: {docker_image: a/b:1}}\n"
+    task.write_text(task.read_text() + more)
+    findings = anyio.run(lambda: api.probe(dataset, engine=opener(images=[BASE])))
+    assert [one.level for one in findings] == ["ok", "ok", "warning"]
+    assert findings[2].text == (
+        "image a/b:1 (for count-words/one and 1 more) is not on the engine: a job will pull it"
+    )
+
+
+def test_probe_refuses_a_runtime_that_the_engine_does_not_know(dataset):
+    profiles = dataset / "profiles.yaml"
+    profiles.write_text(profiles.read_text() + "  runtime: runsc\n")
+    findings = anyio.run(lambda: api.probe(dataset, engine=opener(images=[BASE])))
+    assert [one.text for one in findings if one.level == "problem"] == [
+        "the engine does not know the runtime runsc"
+    ]
+
+
+def test_a_plan_tells_what_each_attempt_would_be_handed(dataset):
+    made = api.plan(options(dataset, repeat=2))
+    assert [(str(one.key), one.artifacts, one.missing) for one in made.planned] == [
+        ("count-words/solution/1.1", ("counts",), ()),
+        ("count-words/solution/1.2", ("counts",), ()),
+    ]
+    assert not (dataset / "runs").exists()
+
+
+def test_a_plan_tells_which_hand_in_would_be_refused(dataset, tmp_path):
+    bad = tmp_path / "bad" / "count-words" / "artifacts"
+    bad.mkdir(parents=True)
+    (bad / "counts.json").symlink_to("/etc/passwd")
+    made = api.plan(api.RunOptions(dataset=dataset, submissions=(str(tmp_path / "bad"), "empty")))
+    (refused, empty) = made.planned
+    assert refused.problem.kind == "invalid_submission"
+    assert "a link" in refused.problem.message
+    assert (empty.artifacts, empty.missing, empty.problem) == ((), ("counts",), None)
+
+
+def test_a_dry_run_is_never_taken_for_a_job(dataset):
+    with pytest.raises(UsageError, match="dry run"):
+        ran(options(dataset, dry_run=True), opener())
+
+
+@pytest.mark.parametrize(
+    ("folder", "word"),
+    [
+        ("alice", "alice={}"),
+        ("solution", "submission={}"),
+        ("a b", "submission={}"),
+        ("x" * 65, "submission={}"),
+    ],
+)
+def test_a_folder_is_named_after_itself_where_that_is_a_name(tmp_path, folder, word):
+    path = tmp_path / folder
+    path.mkdir()
+    assert submission_word(str(path)) == word.format(path)
+
+
+def test_every_public_name_is_what_it_says_and_no_module_of_the_same_name():
+    for name in api.__all__:
+        assert not isinstance(getattr(api, name), ModuleType)
+
+
+@pytest.mark.parametrize("word", ["solution", "empty", "wrong:one-off"])
+def test_reserved_words_stay_as_they_are(word):
+    assert submission_word(word) == word
