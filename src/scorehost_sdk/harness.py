@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 MAX_BYTES = 1024 * 1024
 MAX_NODES = 100_000
 MAX_LEVELS = 64
-MAX_INT_BYTES = 16_384 // 8 + 1  # the sign takes a bit
 MAX_INT_BITS = 16_384
 MAX_ENTRIES = 10_000
-# -1 and -2 have one hash, so honest keys made of them collide in groups of 2**n; hostile ones by the thousand.
+# -1 and -2 have one hash, so honest keys made of them collide in groups of 2**n.
 MAX_SAME_HASH = 64
 MAX_TEXT = 4096
 STACK_BYTES = (256 << 20, 64 << 20, 16 << 20)
@@ -48,11 +47,11 @@ class WireError(Exception):
 class Limits:
     """How much one value may be."""
 
-    def __init__(self, size: int = MAX_BYTES, nodes: int = MAX_NODES, entries: int = MAX_ENTRIES) -> None:
+    def __init__(self, size: int, nodes: int, entries: int) -> None:
         self.size, self.nodes, self.entries = size, nodes, entries
 
 
-REPLY = Limits()
+REPLY = Limits(MAX_BYTES, MAX_NODES, MAX_ENTRIES)
 # What a trusted test hands over is bounded by the channel only.
 ARGUMENTS = Limits(64 * 1024 * 1024, 1 << 30, 1 << 30)
 
@@ -63,26 +62,25 @@ def _finite(value: float) -> bool:
 
 def encode(value: Any, limits: Limits = REPLY, nonfinite: bool = False) -> bytes:
     """The bytes of a plain value; WireError for anything else. Exact types only; aliases become copies."""
-    out: List[bytes] = []
-    _Encoder(out, limits, nonfinite).put(value, 0)
-    data = b"".join(out)
-    if len(data) > limits.size:
-        raise WireError("a value of more than %d bytes" % limits.size)
-    return data
+    encoder = _Encoder(limits, nonfinite)
+    encoder.put(value, 0)
+    return b"".join(encoder.out)
 
 
 class _Encoder:
-    def __init__(self, out: List[bytes], limits: Limits, nonfinite: bool) -> None:
-        self.out, self.limits, self.nonfinite = out, limits, nonfinite
+    def __init__(self, limits: Limits, nonfinite: bool) -> None:
+        self.limits, self.nonfinite = limits, nonfinite
+        self.out: List[bytes] = []
         self.size = 0
 
-    def leaf(self, tag: bytes, data: bytes = b"") -> None:
+    def node(self, tag: bytes, length: int, data: bytes = b"") -> None:
         self.size += len(data) + 5
-        if self.size > self.limits.size or len(self.out) > self.limits.nodes * 2:
-            raise WireError(
-                "a value of more than %d bytes or %d nodes" % (self.limits.size, self.limits.nodes)
-            )
-        self.out.append(_NODE.pack(tag, len(data)) + data)
+        if self.size > self.limits.size or len(self.out) >= self.limits.nodes:
+            raise WireError("more than %d bytes or %d nodes" % (self.limits.size, self.limits.nodes))
+        self.out.append(_NODE.pack(tag, length) + data)
+
+    def leaf(self, tag: bytes, data: bytes = b"") -> None:
+        self.node(tag, len(data), data)
 
     def number(self, value: float) -> bytes:
         if not self.nonfinite and not _finite(value):
@@ -102,8 +100,6 @@ class _Encoder:
         elif kind is complex:
             self.leaf(b"c", self.number(value.real) + self.number(value.imag))
         elif kind is str:
-            if len(value) > self.limits.size:
-                raise WireError("a value of more than %d bytes" % self.limits.size)
             self.leaf(b"s", value.encode("utf-8", "surrogatepass"))
         elif kind is bytes:
             self.leaf(b"b", value)
@@ -112,16 +108,20 @@ class _Encoder:
 
     def container(self, value: Any, kind: type, level: int) -> None:
         tag = _CONTAINERS.get(kind)
-        if tag is None and kind in _plain_mappings():
-            tag = b"d"  # they equal the dict of the same items, which is all that a caller can ask of data
+        if tag is None:
+            from collections import Counter, OrderedDict, defaultdict
+
+            if kind in (Counter, OrderedDict, defaultdict):
+                tag = (
+                    b"d"  # they equal the dict of the same items, which is all that a caller can ask of data
+                )
         if tag is None:
             raise WireError("a value of type %s, which is not plain data" % _name(kind))
         if level >= MAX_LEVELS:
             raise WireError("a value nested deeper than %d levels" % MAX_LEVELS)
         if len(value) > self.limits.entries:
             raise WireError("a container of more than %d entries" % self.limits.entries)
-        self.size += 5
-        self.out.append(_NODE.pack(tag, len(value)))
+        self.node(tag, len(value))
         if tag == b"d":
             for key, item in dict.items(value):
                 self.put(key, level + 1)
@@ -134,12 +134,6 @@ class _Encoder:
 _CONTAINERS: Dict[type, bytes] = {list: b"l", tuple: b"t", dict: b"d", set: b"S", frozenset: b"Z"}
 
 
-def _plain_mappings() -> Tuple[type, ...]:
-    from collections import Counter, OrderedDict, defaultdict
-
-    return (Counter, OrderedDict, defaultdict)
-
-
 def _name(kind: type) -> str:
     name = type.__dict__["__name__"].__get__(kind)
     return name[:80] if isinstance(name, str) and name.isidentifier() else "?"
@@ -147,16 +141,14 @@ def _name(kind: type) -> str:
 
 def _leaf(tag: bytes, data: bytes, nonfinite: bool) -> Any:
     if tag == b"i":
-        if not 0 < len(data) <= MAX_INT_BYTES:
+        if not 0 < len(data) <= MAX_INT_BITS // 8 + 1:  # the sign takes a bit
             raise WireError("an int of %d bytes" % len(data))
         number = int.from_bytes(data, "big", signed=True)
         if number.bit_length() > MAX_INT_BITS:
             raise WireError("an int of more than %d bits" % MAX_INT_BITS)
         return number
-    if tag == b"s":
-        return data.decode("utf-8", "surrogatepass")
-    if tag == b"b":
-        return data
+    if tag in b"sb":
+        return data.decode("utf-8", "surrogatepass") if tag == b"s" else data
     if tag in b"fc":
         parts = (_FLOAT if tag == b"f" else _COMPLEX).unpack(data)
         if not nonfinite and not all(_finite(part) for part in parts):
@@ -247,8 +239,7 @@ def _refuse_collisions(hashes: List[int]) -> None:
             raise WireError("more than %d keys with one hash" % MAX_SAME_HASH)
 
 
-# --- the half that runs beside submitted code -------------------------------------------------------------
-
+# From here on: what runs beside submitted code.
 ID_BYTES = 16
 HELLO = b"H"  # the harness runs, and no submitted code does yet
 LOAD = b"L"
@@ -257,12 +248,11 @@ VALUE = b"V"
 RAISED = b"E"
 FAULT = b"X"
 NO_ID = b"\0" * ID_BYTES
-_LENGTH = struct.Struct(">I")
 
 
 def frame(identity: bytes, kind: bytes, payload: bytes) -> bytes:
     """A message: length, id, kind, payload."""
-    return _LENGTH.pack(ID_BYTES + 1 + len(payload)) + identity + kind + payload
+    return (ID_BYTES + 1 + len(payload)).to_bytes(4, "big") + identity + kind + payload
 
 
 def raisable(name: str) -> Optional[type]:
@@ -299,7 +289,7 @@ class _Service:
         try:
             self._send(NO_ID, HELLO, b"")
             while True:
-                message = self._read(_LENGTH.unpack(self._read(4))[0])
+                message = self._read(int.from_bytes(self._read(4), "big"))
                 identity, kind = message[:ID_BYTES], message[ID_BYTES : ID_BYTES + 1]
                 asked = decode(message[ID_BYTES + 1 :], ARGUMENTS, nonfinite=True)
                 answer = self._load(*asked) if kind == LOAD else self._call(*asked)
@@ -379,12 +369,8 @@ def _quiet_streams() -> Callable[[], None]:
             return size
 
     buffer = io.BufferedWriter(Capped())
-    for name in ("stdout", "stderr"):
-        stream = io.TextIOWrapper(
-            buffer, encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=True
-        )
-        setattr(sys, name, stream)
-        setattr(sys, "__" + name + "__", stream)
+    stream = io.TextIOWrapper(buffer, "utf-8", "backslashreplace", line_buffering=True, write_through=True)
+    sys.stdout = sys.stderr = stream
     return buffer.flush
 
 

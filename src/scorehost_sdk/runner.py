@@ -136,7 +136,7 @@ class Channel:
     def call(
         self, message: Dict[str, Any], stdin: Iterable[str] = (), timeout: Optional[float] = None
     ) -> Optional[Dict[str, Any]]:
-        """The reply to a request; None when `timeout` seconds passed. `stdin` are base64 parts ahead of it."""
+        """The reply; None when `timeout` seconds passed. `stdin` are base64 parts that go ahead."""
         box: List[Dict[str, Any]] = []
         done = threading.Event()
 
@@ -291,7 +291,10 @@ def _failure(error: BaseException) -> Dict[str, Any]:
     try:
         import traceback
 
-        traceback.print_exception(type(error), error, error.__traceback__)
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+            trace = trace.tb_next  # how the runner came there says nothing to the author
+        traceback.print_exception(type(error), error, trace)
     except BaseException as trouble:  # noqa: BLE001 - an exception may refuse to be printed, or be too large
         os.write(2, b"scorehost: the traceback could not be printed: %s\n" % type(trouble).__name__.encode())
     while len(getattr(error, "exceptions", ())) == 1:  # a group of one: a task group of an async evaluator
@@ -307,6 +310,7 @@ def _main() -> NoReturn:
     channel = _take_channel()
     start = channel.start()
     sys.path[:0] = [os.path.join(_ROOT, ".scorehost")]
+    import scorehost_sdk.faults  # noqa: F401 - now, since an evaluator may use up descriptors or memory
     from scorehost_sdk.returned import checked
     from scorehost_sdk.trees import Tree
 
