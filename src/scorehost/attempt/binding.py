@@ -19,7 +19,10 @@ from scorehost.spec.task import Output
 METRICS_BYTES = 1024 * 1024
 METRICS_DEPTH = 16
 _KEYS = {"status", "score", "metrics", "checks"}
-_SHOWN = 60
+_SHOWN = 24  # characters of a text that a message may quote: a word helps, a sentence may be gold
+_DIGITS = 60
+_WARNINGS = 50
+_LOST = "_unserializable"  # the runner's word for a row that JSON could not hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,52 +100,66 @@ def _checks(rows: Any) -> tuple[tuple[CheckRow, ...], tuple[str, ...]]:
     if not isinstance(rows, list):
         return (), (f"checks is {_shown(rows)}, not a list; all of it was left out",)
     kept: dict[str, CheckRow] = {}
-    warnings: list[str] = []
+    left_out: list[str] = []
     size = 0
     for number, row in enumerate(rows, start=1):
         if number > MAX_ROWS:
-            warnings.append(f"checks: rows after the first {MAX_ROWS} were left out")
+            left_out.append(f"checks: rows after the first {MAX_ROWS} were left out")
             break
         try:
-            check = CheckRow.model_validate_json(json.canonical(row), strict=True)
-            size += len(json.canonical(row))
-        except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            place = ".".join(str(part) for part in first["loc"]) or "row"
-            warnings.append(f"checks: row {number} was left out: {place}: {first['msg'][:120]}")
+            data = json.canonical(row)
+            check = CheckRow.model_validate_json(data, strict=True)
+        except (ValueError, RecursionError) as error:
+            left_out.append(f"checks: row {number} was left out: {_fault(row, error)}")
             continue
-        except (ValueError, RecursionError):
-            warnings.append(f"checks: row {number} was left out: JSON cannot hold it")
-            continue
-        if check.id in kept:
-            warnings.append(f"checks: row {number} was left out: the id {_shown(check.id)} stands before")
-        elif any(not character.isprintable() for character in check.id):
-            warnings.append(f"checks: row {number} was left out: its id holds control characters")
-        elif size > MAX_BYTES:
-            warnings.append(
-                f"checks: row {number} and what follows was left out: more than {MAX_BYTES} bytes"
-            )
+        size += len(data)
+        if size > MAX_BYTES:
+            text = f"checks: row {number} and what follows was left out: more than {MAX_BYTES} bytes"
+            left_out.append(text)
             break
+        if not check.id.isprintable():
+            left_out.append(f"checks: row {number} was left out: its id holds control characters")
+        elif check.id in kept:
+            left_out.append(f"checks: row {number} was left out: the id {_shown(check.id)} stands before")
         else:
             kept[check.id] = check
-    return tuple(kept.values()), tuple(warnings)
+    if len(left_out) > _WARNINGS:
+        more = len(left_out) - _WARNINGS
+        left_out[_WARNINGS:] = [f"checks: {more} more of such lines were left out"]
+    return tuple(kept.values()), tuple(left_out)
+
+
+def _fault(row: Any, error: Exception) -> str:
+    if isinstance(row, dict) and isinstance(reason := row.get("reason"), str) and _LOST in row:
+        return "".join(character for character in reason[:120] if character.isprintable())
+    if not isinstance(row, dict):
+        return f"it is {_shown(row)}, not an object"
+    if not isinstance(error, ValidationError):
+        return "JSON cannot hold it"
+    first = error.errors(include_input=False, include_url=False)[0]
+    # An unknown key is the evaluator's own text, a known one is ours.
+    place = ".".join(
+        _shown(part) if first["type"] == "extra_forbidden" else str(part) for part in first["loc"]
+    )
+    return f"{place}: {first['msg'][:120]}"
 
 
 def _shown(value: Any) -> str:
-    # A number or a short word helps; anything longer could hold gold and is named by its type.
+    # A number or a short word helps; anything longer could hold gold and is named by its type and size.
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
         return "a list"
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**_SHOWN:
-        return f"a whole number of more than {_SHOWN} digits"
-    text = json.canonical(value).decode() if not isinstance(value, float) else repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    if isinstance(value, str) and len(value) > _SHOWN:
+        return f"a text of {len(value)} characters"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**_DIGITS:
+        return f"a whole number of more than {_DIGITS} digits"
+    return repr(value) if isinstance(value, float) else json.canonical(value).decode()
 
 
 def _invalid(message: str) -> NoReturn:
-    raise AttemptFailed(failure(Phase.COLLECT, "invalid_result", message))
+    raise AttemptFailed(failure(Phase.EVALUATE, "invalid_result", message))
 
 
 def _too_large(message: str) -> NoReturn:
-    raise AttemptFailed(failure(Phase.COLLECT, "result_too_large", message))
+    raise AttemptFailed(failure(Phase.EVALUATE, "result_too_large", message))
