@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
-from conftest import BOTH_STREAMS, FLOOD, IMAGE, PRINT_ENV, SHOW_FILE, USER, exit_code, read_all, tar_of
+from contract_kit import BOTH_STREAMS, FLOOD, IMAGE, PRINT_ENV, SHOW_FILE, USER, exit_code, read_all, tar_of
 
 from scorehost.errors import Conflict, EngineRefused, EngineUnreachable, NotFound
 
@@ -99,12 +99,13 @@ async def test_stdin_reaches_the_main_process_and_its_end_too(engine, make_spec)
     assert (await engine.wait(container)).exit_code == 0
 
 
-async def test_a_main_program_that_does_not_exist_is_refused_at_start(engine, make_spec):
+async def test_a_main_program_that_does_not_exist_exits_127_and_is_named_on_stderr(engine, make_spec):
     container = await engine.create(make_spec("no-such-program"))
-    with pytest.raises(EngineRefused) as refusal:
+    async with engine.attach(container) as stream:
         await engine.start(container)
-    assert not isinstance(refusal.value, NotFound)
-    assert "no-such-program" in refusal.value.message
+        output = await read_all(stream)
+    assert (await engine.wait(container)).exit_code == 127
+    assert b"no-such-program" in output["stderr"]
 
 
 async def test_an_exec_gives_both_streams_and_its_exit_code(engine, make_spec):
@@ -137,10 +138,10 @@ async def test_a_program_that_an_exec_cannot_find_exits_126(engine, make_spec):
 
 async def test_an_exec_has_no_exit_code_while_it_runs_and_137_after_a_kill(engine, make_spec):
     container = await started(engine, make_spec())
-    made = await engine.exec_create(
-        container, ["sleep", "500"], user=USER, env={}, workdir="/attempt", stdin=False
-    )
+    made = await engine.exec_create(container, ["cat"], user=USER, env={}, workdir="/attempt", stdin=True)
     async with engine.exec_start(made) as stream:
+        await stream.send(b"alive")
+        assert (await stream.receive()).data == b"alive"
         assert await engine.exec_exit_code(made) is None
         await engine.kill(container)
         with anyio.fail_after(10):
@@ -310,13 +311,25 @@ async def test_a_wait_ends_when_the_container_is_removed(engine, make_spec):
     assert outcome in ([137], ["not found"])
 
 
-async def test_sending_to_a_process_that_has_ended_says_so(engine, make_spec):
-    container = await engine.create(make_spec("cat", stdin=True))
+async def test_a_send_that_nobody_reads_fails_when_the_process_ends(engine, make_spec):
+    container = await engine.create(make_spec("sleep", "1000", stdin=True))
     async with engine.attach(container) as stream:
         await engine.start(container)
-        await engine.kill(container)
-        await engine.wait(container)
-        with pytest.raises(EngineUnreachable), anyio.fail_after(10):
-            while True:
-                await stream.send(b"x" * 1000)
-                await anyio.sleep(0.01)
+        failed = []
+
+        async def send_for_ever():
+            with pytest.raises(EngineUnreachable):
+                while True:
+                    await stream.send(b"x" * 100_000)
+            failed.append(True)
+
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as group:
+                group.start_soon(send_for_ever)
+                await anyio.sleep(0.3)
+                assert not failed
+                await engine.kill(container)
+                assert await stream.receive() is None
+        with pytest.raises(EngineUnreachable):
+            await stream.send(b"x")
+        await stream.close_stdin()

@@ -136,7 +136,7 @@ class DockerEngine:
         return hijack(self._endpoint, path, doing=f"attach to the container {container}")
 
     async def start(self, container: str) -> None:
-        """Starts it; EngineRefused with the runtime's own words when the main program cannot be run."""
+        """Starts it; EngineRefused with the runtime's own words when that fails."""
         path = f"/containers/{quoted(container)}/start"
         doing = f"start the container {container}"
         try:

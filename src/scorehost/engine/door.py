@@ -1,8 +1,8 @@
 """The door to Docker: the values that pass it and the protocol that every engine keeps.
 
-Every method raises only `EngineUnreachable`, `EngineTimeout`, `EngineRefused` (with `NotFound`, `Conflict`), and
-is safe to cancel: what it was about to make is taken back, or carries its labels so that `list_containers` finds
-it. Times are seconds, sizes bytes.
+Methods raise only `EngineUnreachable`, `EngineTimeout`, `EngineRefused` (with `NotFound`, `Conflict`).
+All are safe to cancel: what one was about to make is taken back, or carries its labels, so that
+`list_containers` finds it. Times are seconds, sizes bytes.
 """
 
 from __future__ import annotations
@@ -133,7 +133,10 @@ class Stream(Protocol):
     """The two-way byte stream of an attach or an exec."""
 
     async def send(self, data: bytes) -> None:
-        """Writes all of `data` to stdin; EngineUnreachable when the other side has gone."""
+        """Writes all of `data` to stdin; EngineUnreachable when the process has gone.
+
+        It waits while stdin is full. The process's end is sure to be seen only while somebody receives.
+        """
 
     async def close_stdin(self) -> None:
         """Half-closes: the process sees end of file, output goes on. Does nothing the second time."""
@@ -185,7 +188,11 @@ class Engine(Protocol):
         """stdin, stdout and stderr of the main process; opened before `start`, so that nothing is missed."""
 
     async def start(self, container: str) -> None:
-        """Starts it; EngineRefused with the runtime's own words when the main program cannot be run."""
+        """Starts it; EngineRefused with the runtime's own words when that fails.
+
+        Its first process is the engine's init, so a main program that cannot be run is no refusal: it exits
+        with 126 or 127 and words on stderr.
+        """
 
     async def inspect(self, container: str) -> ContainerState:
         """What the engine knows of it now."""

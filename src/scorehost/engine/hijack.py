@@ -28,11 +28,21 @@ class HijackedStream:
         self._ready: deque[Chunk] = deque()
         self._sending = anyio.Lock()
         self._stdin_closed = False
+        self._stuck = anyio.CancelScope()
+        self._ended = False
 
     async def send(self, data: bytes) -> None:
-        """Writes all of `data` to stdin; EngineUnreachable when the other side has gone."""
+        """Writes all of `data` to stdin; EngineUnreachable when the other side has gone.
+
+        An engine may leave the connection open and unread when the process has ended: then the end of the
+        output, which `receive` sees, is what ends a send that is stuck.
+        """
         async with self._sending:
-            await self._response.send(data)
+            if not self._ended:
+                with anyio.CancelScope() as self._stuck:
+                    await self._response.send(data)
+                    return
+            raise self._response.broken("has seen the process end")
 
     async def close_stdin(self) -> None:
         """Half-closes; does nothing the second time, or when the other side has gone."""
@@ -46,6 +56,8 @@ class HijackedStream:
         while not self._ready:
             data = await self._response.receive()
             if not data:
+                self._ended = True
+                self._stuck.cancel()
                 if self._frames.at_boundary:
                     return None
                 raise self._response.broken("cut the output off")

@@ -26,9 +26,10 @@ from scorehost.engine.memory_state import (
     MemoryExec,
     carries,
     events_of,
+    missing_program,
     sleep_program,
 )
-from scorehost.errors import Conflict, EngineRefused, NotFound
+from scorehost.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from scorehost.engine.door import Chunk
 
 STOPPED = 409
-BAD_REQUEST = 400
-NOT_EXECUTABLE = 126
 
 
 class MemoryEngine:
@@ -69,10 +68,14 @@ class MemoryEngine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         self._group.cancel_scope.cancel()
-        return await self._group.__aexit__(kind, error, trace)
+        if error is None or not isinstance(error, Exception):
+            return await self._group.__aexit__(kind, error, trace)
+        # The caller's own error goes on as it is, in no group.
+        await self._group.__aexit__(None, None, None)
+        return None
 
     def program(self, match: str | Callable[[Launch], bool], play: Program) -> None:
-        """Processes that `match` (an image's reference, or a predicate) play `play`; the newest match wins."""
+        """Processes that `match` (an image's reference or a predicate) play `play`; the newest wins."""
 
         def by_image(launch: Launch) -> bool:
             return launch.image == match
@@ -188,14 +191,8 @@ class MemoryEngine:
     def _play(
         self, container: MemoryContainer, launch: Launch, process: Process, end: Callable[[int], None]
     ) -> None:
-        play = next((play for match, play in self._programs if match(launch)), None)
-        if play is None and launch.argv[:1] == ("sleep",):
-            play = sleep_program
-        if play is None:
-            raise EngineRefused(
-                f"OCI runtime failed: exec: {launch.argv[:1]}: executable file not found in $PATH",
-                status=BAD_REQUEST,
-            )
+        chosen = (play for match, play in self._programs if match(launch))
+        play = next(chosen, sleep_program if launch.argv[:1] == ("sleep",) else missing_program)
         self.launches.append(launch)
         process.started = True
 
@@ -211,7 +208,7 @@ class MemoryEngine:
         return {"PATH": DEFAULT_PATH, "HOSTNAME": "host", **image, **container.spec.env}
 
     async def start(self, container: str) -> None:
-        """Plays the main program; EngineRefused when none matches (`sleep` needs none)."""
+        """Plays the main program; neither scripted nor `sleep`: exit 127, as under Docker's init."""
         async with self._call("start"):
             found = self._find(container)
             if found.status != "created":
@@ -298,17 +295,7 @@ class MemoryEngine:
             def ended(code: int) -> None:
                 self._emit(found.container, "exec_die", execID=exec_id, exitCode=str(code))
 
-            try:
-                self._play(found.container, found.launch, found.process, ended)
-            except EngineRefused as error:
-                words, found.process.started = error.message.encode() + b"\r\n", True
-
-                async def refuse(context: Context) -> int:
-                    await context.write(words)
-                    return NOT_EXECUTABLE
-
-                nothing = Context(found.launch, found.container.files, found.process, lambda: None)
-                self._group.start_soon(found.process.run, refuse, nothing, ended)
+            self._play(found.container, found.launch, found.process, ended)
             self._emit(found.container, f"exec_start: {' '.join(found.launch.argv)}", execID=exec_id)
             yield stream
 

@@ -31,7 +31,7 @@ class Launch:
     main: bool
 
 
-class Ended(Exception):  # noqa: N818 - it is no error: a program ends itself by it
+class Ended(Exception):
     """Raised inside a program to end it with `exit_code`."""
 
     def __init__(self, exit_code: int) -> None:

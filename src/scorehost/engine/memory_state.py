@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from scorehost.engine.memory_pipe import Pipe
     from scorehost.engine.memory_process import Context, Launch, Process
 
+INIT_FOUND_NOTHING = 127
+RUNTIME_FOUND_NOTHING = 126
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 INFO = EngineInfo(
     endpoint="memory",
@@ -84,6 +86,17 @@ async def sleep_program(context: Context) -> int:
     words = context.launch.argv[1:]
     await anyio.sleep(float(words[0]) if words and words[0] != "infinity" else float("inf"))
     return 0
+
+
+async def missing_program(context: Context) -> int:
+    """What a program that does not exist does: init says so for a main one, the runtime for an exec."""
+    if context.launch.main:
+        await context.write_error(
+            f"exec {context.launch.argv[0]} failed: No such file or directory\n".encode()
+        )
+        return INIT_FOUND_NOTHING
+    await context.write(f"OCI runtime exec failed: {context.launch.argv[0]} not found in $PATH\r\n".encode())
+    return RUNTIME_FOUND_NOTHING
 
 
 def carries(container: MemoryContainer, labels: Mapping[str, str | None]) -> bool:

@@ -77,7 +77,9 @@ def words_of(body: bytes) -> str:
 
 def unreachable(causes: list[BaseException], *, doing: str, endpoint: Endpoint) -> EngineUnreachable:
     """No answer: which of the known reasons, and the command that mends it."""
-    numbers = {cause.errno for cause in causes if isinstance(cause, OSError)}
+    # An SSLError's number is OpenSSL's own: 1 there is not EPERM.
+    system = [cause for cause in causes if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError)]
+    numbers = {cause.errno for cause in system}
     reasons = (
         (
             endpoint.kind == "unix" and errno.ENOENT in numbers,

@@ -11,6 +11,7 @@ import anyio
 
 from scorehost.engine.tls import HalfClosingTls
 from scorehost.engine.translate import FOREIGN, refused, translated, words_of
+from scorehost.engine.unix_stream import UnixStream
 from scorehost.errors import EngineRefused, EngineUnreachable
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ async def connect(endpoint: Endpoint) -> ByteStream:
     """An open connection; foreign exceptions as they come."""
     with anyio.fail_after(CONNECT_SECONDS):
         if endpoint.kind == "unix":
-            return await anyio.connect_unix(endpoint.address)
+            return await UnixStream.connect(endpoint.address)
         stream = await anyio.connect_tcp(endpoint.address, endpoint.port)
         if endpoint.tls is None:
             return stream
