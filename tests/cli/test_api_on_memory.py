@@ -10,10 +10,11 @@ import anyio
 import pytest
 
 from scorehost import api
+from scorehost.api import running
 from scorehost.api.running import submission_word
 from scorehost.engine.memory import MemoryEngine
 from scorehost.engine.memory_state import INFO
-from scorehost.errors import EngineUnreachable, UsageError
+from scorehost.errors import EngineUnreachable, Interrupted, UsageError
 
 GIB = 1024**3
 BASE = "scorehost/python:3"
@@ -91,14 +92,63 @@ def test_a_missing_image_is_an_error_of_the_environment_and_exit_2(dataset):
     assert [(row.status, row.error.kind) for row in outcome.rows] == [("ERROR", "image_missing")]
 
 
-def test_a_job_that_is_stopped_before_it_scores_is_interrupted(dataset):
+def test_a_job_that_is_stopped_while_it_scores_is_interrupted_and_stays_to_be_resumed(dataset):
+    async def main():
+        stop = anyio.Event()
+
+        def watch(event):
+            if event.kind == "attempt_started":
+                stop.set()
+
+        return await api.run(options(dataset), watch, stop, engine=opener(images=[BASE]))
+
+    outcome = anyio.run(main)
+    assert (outcome.status, outcome.exit_status, outcome.rows) == ("interrupted", 130, ())
+    assert "--resume" in outcome.message
+    assert (outcome.folder / "summary.json").exists()
+
+
+def test_an_engine_that_hangs_does_not_hold_up_a_person_who_wants_out(dataset):
+    @asynccontextmanager
+    async def hanging(host):
+        await anyio.sleep_forever()
+        yield
+
     async def main():
         stop = anyio.Event()
         stop.set()
-        return await api.run(options(dataset), quiet, stop, engine=opener(images=[BASE]))
+        with anyio.fail_after(5):
+            await api.run(options(dataset), quiet, stop, engine=hanging)
 
-    outcome = anyio.run(main)
-    assert (outcome.status, outcome.exit_status) == ("interrupted", 130)
+    with pytest.raises(Interrupted) as end:
+        anyio.run(main)
+    assert end.value.exit_status == 130
+    assert not (dataset / "runs").exists()
+
+
+def test_a_job_whose_engine_hangs_when_it_is_stopped_ends_after_its_grace(dataset, monkeypatch):
+    monkeypatch.setattr(running, "GRACE_SECONDS", 0.2)
+
+    class Hanging(MemoryEngine):
+        async def list_containers(self, labels):  # noqa: ARG002 - the door's
+            self.stop.set()
+            await anyio.sleep_forever()
+
+    @asynccontextmanager
+    async def opened(host):
+        async with Hanging() as engine:
+            engine.stop = stop
+            yield engine
+
+    async def main():
+        nonlocal stop
+        stop = anyio.Event()
+        with anyio.fail_after(5):
+            await api.run(options(dataset), quiet, stop, engine=opened)
+
+    stop = None
+    with pytest.raises(Interrupted, match="scorehost clean --job"):
+        anyio.run(main)
 
 
 def test_what_was_typed_wrongly_makes_no_job_and_starts_nothing(dataset):

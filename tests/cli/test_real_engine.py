@@ -103,7 +103,7 @@ def test_an_interrupted_job_goes_on_and_ends(dataset, tmp_path):
     evaluator = dataset / "tasks" / "count-words" / "evaluator.py"
     out = tmp_path / "runs"
     text = evaluator.read_text()
-    evaluator.write_text("import time, pathlib\ntime.sleep(5)\n" + text)
+    evaluator.write_text("import time, pathlib\ntime.sleep(2)\n" + text)
     process = subprocess.Popen(
         words(
             "run", dataset, "--submission", "solution", "--repeat", "2", "--concurrency", "1", "--out", out

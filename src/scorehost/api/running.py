@@ -15,7 +15,8 @@ from scorehost.api.signals import stop_on_signals
 from scorehost.attempt.bench import open_bench
 from scorehost.attempt.score import score as score_attempt
 from scorehost.engine.opening import open_engine
-from scorehost.errors import UsageError
+from scorehost.errors import Interrupted, UsageError
+from scorehost.hosts.groups import task_group
 from scorehost.jobs.options import RunOptions
 from scorehost.jobs.outcome import JobEvent, JobOutcome, Watch
 from scorehost.jobs.resume import resumed_options
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from scorehost.jobs.scoring import JobPlace, Score
     from scorehost.spec.dataset import Dataset
 
+GRACE_SECONDS = 10.0  # for a job to end by itself; with what is left of its clean-up below 15 s
 _WORDS = ("solution", "empty")
 _SLOW = ("pulling", "building")  # how the images layer begins what it says
 
@@ -106,24 +108,43 @@ async def _job(
 ) -> JobOutcome:
     stop = stop or anyio.Event()
     job_ids: list[str] = []
+    outcome: JobOutcome | None = None
     with stop_on_signals(stop, lambda: job_ids[-1] if job_ids else ""):
-        async with open_one(dataset.profiles.engine.host) as engine:
-            info = await engine.info()
-            _refuse_what_cannot_be(asked, dataset, info)
+        async with task_group() as group:
+            group.start_soon(_end_late, stop, job_ids, group.cancel_scope)
+            async with open_one(dataset.profiles.engine.host) as engine:
+                _refuse_what_cannot_be(asked, dataset, await engine.info())
 
-            @asynccontextmanager
-            async def scoring(place: JobPlace) -> AsyncIterator[Score]:
-                job_ids.append(place.job_id)
-                say = functools.partial(_say, watch)
-                async with open_bench(
-                    engine, dataset, job_id=place.job_id, folder=place.folder, say=say
-                ) as bench:
-                    yield functools.partial(score_attempt, bench)
+                @asynccontextmanager
+                async def scoring(place: JobPlace) -> AsyncIterator[Score]:
+                    job_ids.append(place.job_id)
+                    say = functools.partial(_say, watch)
+                    bench = open_bench(engine, dataset, job_id=place.job_id, folder=place.folder, say=say)
+                    async with bench as opened:
+                        yield functools.partial(score_attempt, opened)
 
-            async def ping() -> None:
-                await engine.info()
+                async def ping() -> None:
+                    await engine.info()
 
-            return await run_job(options, dataset, scoring, watch, ping=ping, stop=stop)
+                outcome = await run_job(options, dataset, scoring, watch, ping=ping, stop=stop)
+            group.cancel_scope.cancel()
+    if outcome is None:
+        left = (
+            f"What is left on the engine goes with `scorehost clean --job {job_ids[-1]}`." if job_ids else ""
+        )
+        raise Interrupted("Stopped by a signal.", hint=left)
+    return outcome
+
+
+async def _end_late(stop: anyio.Event, job_ids: list[str], scope: anyio.CancelScope) -> None:
+    """Cancels when `stop` is set: at once before a job begins, afterwards when the job itself is late.
+
+    An engine that hangs must not hold up a person who wants out.
+    """
+    await stop.wait()
+    if job_ids:
+        await anyio.sleep(GRACE_SECONDS)
+    scope.cancel()
 
 
 def _say(watch: Watch, text: str) -> None:
