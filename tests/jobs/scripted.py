@@ -159,17 +159,29 @@ class Script:
 
 
 class FakeClock:
-    """Time that passes only when someone sleeps, in no time."""
+    """Time that passes only when someone sleeps: it goes on to the earliest moment that anyone waits for."""
 
     def __init__(self) -> None:
         self.time = 0.0
+        self._due = []
+        self._quiet = 0
 
     def now(self) -> float:
         return self.time
 
     async def sleep(self, seconds: float) -> None:
-        await anyio.lowlevel.checkpoint()
-        self.time += max(seconds, 0.0)
+        due = self.time + max(seconds, 0.0)
+        self._due.append(due)
+        self._quiet = 0
+        try:
+            while self.time < due:
+                await anyio.lowlevel.checkpoint()
+                if min(self._due) == due:
+                    self._quiet += 1
+                    if self._quiet > 50:  # whoever was woken had its turn
+                        self.time = due
+        finally:
+            self._due.remove(due)
 
 
 async def answering() -> None:

@@ -10,6 +10,9 @@ from scripted import FakeClock, Script, answering, make_dataset, make_task, run,
 
 from scorehost.errors import DiskFull, EngineUnreachable
 from scorehost.jobs.journal import FILE, read_history
+from scorehost.jobs.options import RunOptions
+from scorehost.jobs.run import run_job
+from scorehost.jobs.scoring import ready
 
 
 def kinds(watch):
@@ -94,7 +97,7 @@ def test_nothing_is_retried_unless_asked(tmp_path):
 
 
 class Engine:
-    """An engine that is gone from the attempt on `task_id`, and comes back after so many pings (None: never)."""
+    """An engine that goes under the attempt on `task_id`; back after so many pings (None: never)."""
 
     def __init__(self, task_id, back_after=None):
         self.task_id, self.back_after = task_id, back_after
@@ -242,22 +245,20 @@ def test_a_stop_cancels_what_runs_and_keeps_what_is_finished(tmp_path):
 
 def test_a_job_that_is_still_says_what_it_waits_for(tmp_path):
     clock, watch = FakeClock(), []
-    stop = anyio.Event()
 
-    async def until_told():
-        while not any(event.kind == "waiting" for event in watch):
-            await anyio.sleep(0)
+    async def slow():
+        await clock.sleep(130)
         return {}
 
     run(
         tmp_path,
         make_dataset(tmp_path, make_task(tmp_path, "slow")),
-        Script(lambda _order: until_told()),
+        Script(lambda _order: slow()),
         submissions=("solution",),
         clock=clock,
         watch=watch,
-        stop=stop,
     )
+    assert kinds(watch).count("waiting") == 2
     text = next(event.fields["text"] for event in watch if event.kind == "waiting")
     assert "60 s" in text
     assert "slow/solution/1.1 (evaluate)" in text
@@ -275,10 +276,6 @@ def test_a_cancel_from_outside_still_writes_the_summary(tmp_path):
     dataset = some_tasks(tmp_path, "a", "b")
 
     async def main():
-        from scorehost.jobs.options import RunOptions
-        from scorehost.jobs.run import run_job
-        from scorehost.jobs.scoring import ready
-
         options = RunOptions(dataset=tmp_path, out=tmp_path / "runs", submissions=("solution",))
         with anyio.CancelScope() as scope:
 

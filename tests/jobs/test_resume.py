@@ -1,0 +1,258 @@
+"""A job taken up again: finished attempts byte for byte, everything else exactly once."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import anyio
+import pytest
+from scripted import Script, make_dataset, make_result, make_task, publish, run, some_tasks
+
+from scorehost.attempt.order import Order, Source
+from scorehost.errors import UsageError
+from scorehost.jobs.folder import JobFolder, locked
+from scorehost.jobs.journal import FILE, read_history
+from scorehost.model.ids import AttemptKey
+
+
+def files(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted((folder / "attempts").rglob("*"))
+        if path.is_file()
+    }
+
+
+def interrupted(root, dataset, after, **options):
+    """A job that was stopped when the attempt on task `after` began."""
+    stop = anyio.Event()
+
+    async def forever():
+        stop.set()
+        await anyio.sleep_forever()
+
+    script = Script(lambda order: forever() if order.key.task_id == after else {})
+    return run(root, dataset, script, stop=stop, submissions=("solution",), **options)
+
+
+def test_only_unfinished_attempts_run_again(tmp_path):
+    dataset = some_tasks(tmp_path, *"abcd")
+    first = interrupted(tmp_path, dataset, "c")
+    before = files(first.folder)
+    script = Script()
+    second = run(tmp_path, dataset, script, resume="latest")
+    assert script.keys == ["c/solution/1.1", "d/solution/1.1"]
+    after = files(second.folder)
+    assert before.items() <= after.items()
+    assert (second.status, second.exit_status, len(second.rows)) == ("complete", 0, 4)
+    assert second.summary["done"] == second.summary["planned"] == 4
+    assert read_history(second.folder / FILE).broken is None
+
+
+def test_a_job_is_named_by_id_beginning_folder_or_latest(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    first = run(tmp_path, dataset, submissions=("solution",))
+    for word in (first.job_id, first.job_id[:12], str(first.folder), "latest"):
+        assert run(tmp_path, dataset, resume=word).job_id == first.job_id
+
+
+def test_an_unknown_job_and_a_beginning_of_two_are_errors(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    run(tmp_path, dataset, submissions=("solution",))
+    run(tmp_path, dataset, submissions=("solution",))
+    with pytest.raises(UsageError, match="no job 'zzz'"):
+        run(tmp_path, dataset, resume="zzz")
+    with pytest.raises(UsageError, match="2 jobs"):
+        run(tmp_path, dataset, resume="20")
+
+
+def test_a_resume_keeps_what_was_asked_and_takes_how_to_run(tmp_path):
+    dataset = some_tasks(tmp_path, "a", "b")
+    interrupted(tmp_path, dataset, "b", repeat=2, name="label")
+    script = Script(pause=0.01)
+    outcome = run(tmp_path, dataset, script, resume="latest", concurrency=3)
+    assert outcome.summary["planned"] == 4
+    assert outcome.summary["name"] == "label"
+    assert script.most == 3
+
+
+@pytest.mark.parametrize("extra", [{"submissions": ("empty",)}, {"tasks": ("a",)}, {"repeat": 2}])
+def test_a_resume_that_asks_for_other_attempts_is_refused(tmp_path, extra):
+    dataset = some_tasks(tmp_path, "a")
+    run(tmp_path, dataset, submissions=("solution",))
+    with pytest.raises(UsageError, match="cannot go with --resume"):
+        run(tmp_path, dataset, resume="latest", **extra)
+
+
+@pytest.mark.parametrize("damage", ["torn", "missing", "changed", "another's"])
+def test_a_damaged_attempt_is_kept_aside_and_scored_again(tmp_path, damage):
+    dataset = some_tasks(tmp_path, "a", "b")
+    first = run(tmp_path, dataset, submissions=("solution",))
+    place = first.folder / "attempts/a/solution/1.1"
+    result = place / "result.json"
+    if damage == "torn":
+        result.write_bytes(result.read_bytes()[:50])
+    elif damage == "missing":
+        result.unlink()
+    elif damage == "changed":
+        result.write_bytes(result.read_bytes().replace(b'"score": 1.0', b'"score": 0.5'))
+    else:
+        shutil.copy(first.folder / "attempts/b/solution/1.1/result.json", result)
+    script, watch = Script(), []
+    second = run(tmp_path, dataset, script, resume="latest", watch=watch)
+    assert script.keys == ["a/solution/1.1"]
+    assert script.orders[0].number == 2
+    assert (second.folder / "tries/a/solution/1.1/1").is_dir()
+    assert any(event.kind == "warning" and "damaged" in event.fields["text"] for event in watch)
+    assert second.status == "complete"
+
+
+def test_an_attempt_that_was_published_but_not_journaled_is_kept(tmp_path):
+    dataset = some_tasks(tmp_path, "a", "b")
+    first = interrupted(tmp_path, dataset, "b")
+    order = Order(AttemptKey(task_id="b", submission="solution"), dataset.tasks["b"], Source())
+    publish(first.folder / "attempts/b/solution/1.1", make_result(order, first.job_id))
+    script = Script()
+    second = run(tmp_path, dataset, script, resume="latest")
+    assert script.orders == []
+    assert second.status == "complete"
+    kinds = [json.loads(line)["kind"] for line in (second.folder / FILE).read_bytes().splitlines()]
+    assert "attempt_found" in kinds
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("code", "a: evaluator.py"),
+        ("gold", "a: gold"),
+        ("spec", "a: task.yaml"),
+        ("gone", "the task b is gone"),
+    ],
+)
+def test_a_changed_dataset_is_refused_and_what_changed_is_named(tmp_path, change, named):
+    def dataset(*, before):
+        gold = tmp_path / "gold.txt"
+        gold.write_text("1" if before or change != "gold" else "2")
+        weight = 1.0 if before or change != "spec" else 2.0
+        task = make_task(tmp_path, "a", weight=weight).model_copy(update={"gold": {"g": gold}})
+        if not before and change == "code":
+            (tmp_path / "tasks/a/evaluator.py").write_text("# changed\n")
+        both = [task] if not before and change == "gone" else [task, make_task(tmp_path, "b")]
+        return make_dataset(tmp_path, *both)
+
+    run(tmp_path, dataset(before=True), submissions=("solution",))
+    with pytest.raises(UsageError, match=named):
+        run(tmp_path, dataset(before=False), resume="latest")
+
+
+def test_a_changed_submission_is_refused(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"task_id": "a", "answer": "1"}\n')
+    run(tmp_path, dataset, predictions=path)
+    assert run(tmp_path, dataset, resume="latest").status == "complete"
+    path.write_text('{"task_id": "a", "answer": "2"}\n')
+    with pytest.raises(UsageError, match="the submission p"):
+        run(tmp_path, dataset, resume="latest")
+
+
+def test_new_samples_in_a_submission_are_refused(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    (tmp_path / "team/a/samples/1").mkdir(parents=True)
+    run(tmp_path, dataset, submissions=(str(tmp_path / "team"),))
+    (tmp_path / "team/a/samples/2").mkdir()
+    with pytest.raises(UsageError, match="other samples"):
+        run(tmp_path, dataset, resume="latest")
+
+
+def test_a_job_resumes_from_another_folder_of_the_machine(tmp_path, monkeypatch):
+    dataset = some_tasks(tmp_path, "a", "b")
+    (tmp_path / "team").mkdir()
+    monkeypatch.chdir(tmp_path)
+    first = run(tmp_path, dataset, submissions=("team",))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    shutil.rmtree(first.folder / "attempts/b")
+    script = Script()
+    assert run(tmp_path, dataset, script, resume=str(first.folder)).status == "complete"
+    assert script.keys == ["b/team/1.1"]
+
+
+def test_a_folder_of_submissions_that_grew_changes_no_job(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    (tmp_path / "all/one").mkdir(parents=True)
+    run(tmp_path, dataset, submissions_dir=tmp_path / "all")
+    (tmp_path / "all/two").mkdir()
+    assert run(tmp_path, dataset, resume="latest").summary["planned"] == 1
+
+
+def test_rerun_scores_errors_again_and_keeps_the_earlier_tries(tmp_path):
+    dataset = some_tasks(tmp_path, "a", "b", "c")
+    kinds = {"a": {}, "b": {"kind": "host_lost"}, "c": {"kind": "evaluator_oom"}}
+    run(tmp_path, dataset, Script(lambda o: kinds[o.key.task_id]), submissions=("solution",))
+    script = Script()
+    second = run(tmp_path, dataset, script, resume="latest", rerun="error:host_lost")
+    assert [(str(order.key), order.number) for order in script.orders] == [("b/solution/1.1", 2)]
+    tried = json.loads((second.folder / "tries/b/solution/1.1/1/result.json").read_bytes())
+    assert tried["error"]["kind"] == "host_lost"
+    third = run(tmp_path, dataset, Script(), resume="latest", rerun="error")
+    assert [row.status for row in third.rows] == ["PASS", "PASS", "PASS"]
+    assert third.exit_status == 0
+
+
+def test_rerun_needs_a_job_and_a_known_kind(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    run(tmp_path, dataset, submissions=("solution",))
+    with pytest.raises(UsageError, match="--resume"):
+        run(tmp_path, dataset, submissions=("solution",), rerun="error")
+    with pytest.raises(UsageError, match="host_lost"):
+        run(tmp_path, dataset, resume="latest", rerun="error:hostlost")
+    with pytest.raises(UsageError, match="only `error`"):
+        run(tmp_path, dataset, resume="latest", rerun="fail")
+
+
+def test_two_processes_cannot_run_one_job(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    first = run(tmp_path, dataset, submissions=("solution",))
+    with locked(first.folder), pytest.raises(UsageError, match="another process"):
+        run(tmp_path, dataset, resume="latest")
+
+
+def test_a_job_folder_is_for_its_owner_only(tmp_path):
+    outcome = run(tmp_path, some_tasks(tmp_path, "a"), submissions=("solution",))
+    old = os.umask(0)
+    os.umask(old)
+    for path in [outcome.folder, *outcome.folder.rglob("*")]:
+        mode = path.stat().st_mode & 0o777
+        assert mode == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_latest_points_to_the_newest_job(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    for _ in range(2):
+        outcome = run(tmp_path, dataset, submissions=("solution",))
+        assert (tmp_path / "runs/latest").resolve() == outcome.folder
+
+
+def test_what_was_asked_wrongly_leaves_no_folder(tmp_path):
+    with pytest.raises(UsageError):
+        run(tmp_path, some_tasks(tmp_path, "a"))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_next_run_removes_what_killed_jobs_left_half_done(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    first = run(tmp_path, dataset, submissions=("solution",))
+    (first.folder / "incoming/x").mkdir(parents=True)
+    half = JobFolder(tmp_path / "runs/20200101-000000-aaaa")
+    (half.path / "incoming").mkdir(parents=True)
+    alive = JobFolder(tmp_path / "runs/20200101-000000-bbbb")
+    alive.path.mkdir()
+    with locked(alive.path):
+        run(tmp_path, dataset, submissions=("solution",))
+    assert not (first.folder / "incoming").exists()
+    assert not half.path.exists()
+    assert alive.path.exists()
+    assert (first.folder / "job.json").exists()

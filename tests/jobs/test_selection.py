@@ -1,0 +1,71 @@
+"""Which tasks a job is about, and what is refused before anything is written."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from scripted import make_dataset, make_task, some_tasks
+
+from scorehost.errors import UsageError
+from scorehost.jobs.options import RunOptions
+from scorehost.jobs.plan import check_options
+from scorehost.jobs.select import selected_tasks
+
+
+def ids(dataset, **options):
+    return [task.task_id for task in selected_tasks(RunOptions(**options), dataset)]
+
+
+def test_globs_add_up_and_tags_and_limit_narrow(tmp_path):
+    dataset = make_dataset(
+        tmp_path,
+        make_task(tmp_path, "audit-1", tags=("x",)),
+        make_task(tmp_path, "audit-2"),
+        make_task(tmp_path, "sum-1", tags=("x", "y")),
+    )
+    assert ids(dataset) == ["audit-1", "audit-2", "sum-1"]
+    assert ids(dataset, tasks=("audit-*",)) == ["audit-1", "audit-2"]
+    assert ids(dataset, tasks=("audit-1", "sum-?")) == ["audit-1", "sum-1"]
+    assert ids(dataset, tags=("x",)) == ["audit-1", "sum-1"]
+    assert ids(dataset, tasks=("sum*",), tags=("x", "y")) == ["sum-1"]
+    assert ids(dataset, limit=2) == ["audit-1", "audit-2"]
+
+
+def test_a_glob_or_tag_that_matches_nothing_names_the_near_ones(tmp_path):
+    dataset = some_tasks(tmp_path, "session-audit", "totals", tags=("slow",))
+    with pytest.raises(UsageError, match="Did you mean session-audit"):
+        ids(dataset, tasks=("totals", "sesion-audit"))
+    with pytest.raises(UsageError, match="Did you mean slow"):
+        ids(dataset, tags=("slo",))
+
+
+def test_a_dataset_without_tasks_is_an_error(tmp_path):
+    with pytest.raises(UsageError, match="has no tasks"):
+        ids(make_dataset(tmp_path))
+
+
+def test_set_lays_parameters_over_the_tasks_own(tmp_path):
+    task = make_task(tmp_path, "a")
+    spec = task.spec.model_copy(update={"parameters": {"x": 1, "y": 1}})
+    dataset = make_dataset(tmp_path, task.model_copy(update={"spec": spec}))
+    (chosen,) = selected_tasks(RunOptions(parameters={"y": 2, "z": 3}), dataset)
+    assert chosen.spec.parameters == {"x": 1, "y": 2, "z": 3}
+    assert dataset.tasks["a"].spec.parameters == {"x": 1, "y": 1}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"repeat": 0},
+        {"limit": 0},
+        {"concurrency": 0},
+        {"retry_errors": -1},
+        {"fail_under": math.nan},
+        {"samples": 2},
+        {"rerun": "error"},
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(options):
+    with pytest.raises(UsageError):
+        check_options(RunOptions(**options))
