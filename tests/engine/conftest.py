@@ -36,6 +36,18 @@ def engine(request):
 @pytest.fixture
 async def make_spec(engine, job_id):
     """Gives specs of small containers that carry the test's own job id; removes what came of them."""
+    async for make in specs(engine, job_id):
+        yield make
+
+
+@pytest.fixture
+async def make_real_spec(docker_engine, job_id):
+    """The same, on the real engine alone."""
+    async for make in specs(docker_engine, job_id):
+        yield make
+
+
+async def specs(engine, job_id):
     image = await engine.image(IMAGE)
     labels = {"scorehost.job": job_id}
 
