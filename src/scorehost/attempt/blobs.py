@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from scorehost.attempt.atomic import disk_errors, make_folder
+from scorehost.attempt.atomic import disk_errors, disk_full, make_folder
 from scorehost.hosts.tree import CHUNK
+
+RESERVE = 16 * 1024**2  # bytes that a submission leaves free for results, logs and everybody else
 
 
 class Blobs:
@@ -17,6 +20,12 @@ class Blobs:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    def expect(self, size: int) -> None:
+        """Raises DiskFull, before anything is written, when `size` bytes would leave too little free."""
+        make_folder(self._folder)
+        if size > 0 and shutil.disk_usage(self._folder).free < size + RESERVE:
+            raise disk_full(self._folder, size + RESERVE)
 
     def put(self, pieces: Iterator[bytes], *, executable: bool) -> tuple[str, Path]:
         """Stores what the pieces hold together; (hex sha256, path). Raises DiskFull."""
@@ -34,7 +43,7 @@ class Blobs:
                 os.fsync(stream.fileno())
             name = digest.hexdigest()
             target = self._folder / name[:2] / (name + ("x" if executable else ""))
-            if target.exists():
+            if _holds(target, draft.stat().st_size):
                 draft.unlink()
             else:
                 make_folder(target.parent)
@@ -43,3 +52,11 @@ class Blobs:
             draft.unlink(missing_ok=True)
             raise
         return name, target
+
+
+def _holds(blob: Path, size: int) -> bool:
+    # A blob of another size was cut short by a dying machine or by hand; the new one takes its place.
+    try:
+        return blob.stat().st_size == size
+    except FileNotFoundError:
+        return False

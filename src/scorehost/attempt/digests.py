@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from scorehost.attempt.names import on_one_line
+from scorehost.errors import AttemptFailed
 from scorehost.hosts.cargo import tools
 from scorehost.hosts.tree import Tree, read_tree
+from scorehost.model.failure import Phase, failure
 from scorehost.model.json import digest
 from scorehost.model.result import ScoringDigests
 from scorehost.spec.dataset import Task
@@ -22,8 +26,13 @@ class TaskTrees:
 
     @classmethod
     def read(cls, task: Task) -> TaskTrees:
-        """Reads and hashes the files. Raises OSError."""
-        return cls(read_tree(sorted(task.gold.items())), read_tree(sorted(task.code.items())))
+        """Reads and hashes the files. Raises AttemptFailed (changed_input) for one that cannot be read."""
+        try:
+            return cls(read_tree(sorted(task.gold.items())), read_tree(sorted(task.code.items())))
+        except OSError as error:
+            name = on_one_line(os.path.relpath(os.fsdecode(error.filename or ""), task.folder))
+            text = f"{name} of the task cannot be read any more: {os.strerror(error.errno or 0)}"
+            raise AttemptFailed(failure(Phase.PREPARE, "changed_input", text)) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -12,15 +13,19 @@ from typing import Any, Literal
 
 from scorehost.attempt.atomic import disk_errors, make_folder, sync_folder, write_all
 from scorehost.attempt.intake import HandIn
+from scorehost.attempt.names import escaped
 from scorehost.model import json
 from scorehost.model.check import CheckRow
 from scorehost.model.frozen import Frozen
 from scorehost.model.result import Result
 from scorehost.spec.task import TaskSpec
 
+# A content that is linked too often already (65,000 times on ext4), or a file system without links.
+_NO_LINK = (errno.EMLINK, errno.EPERM, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOSYS)
+
 
 class ManifestFile(Frozen):
-    """One file of an attempt; `path` is escaped where a name is not UTF-8."""
+    r"""One file of an attempt; in `path` a byte that is not UTF-8 is `\xff`, and a backslash is doubled."""
 
     path: str
     size: int
@@ -41,11 +46,14 @@ class Manifest(Frozen):
 
 
 class Draft:
-    """An attempt's folder before it is shown. Every file is hashed when it is written."""
+    """An attempt's folder before it is shown. Every file is hashed when it is written; `settle` makes all of
+    it durable.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._files: dict[str, ManifestFile] = {}
+        self._written: list[Path] = []
 
     def write(self, path: str, data: bytes) -> None:
         """Writes one file. Raises DiskFull."""
@@ -55,9 +63,9 @@ class Draft:
             descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             try:
                 write_all(descriptor, data)
-                os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+        self._written.append(target)
         self._note(path, len(data), hashlib.sha256(data).hexdigest())
 
     def write_json(self, path: str, value: Any) -> None:
@@ -76,8 +84,8 @@ class Draft:
                 path = f"{artifact.path}/{entry.path}" if entry.path else artifact.path
                 target = self._folder / path
                 make_folder(target.parent)
-                with disk_errors(self._folder, 4096):
-                    os.link(entry.source, target)
+                with disk_errors(self._folder, entry.size):
+                    self._link(entry.source, target)
                 self._note(path, entry.size, entry.sha256)
 
     def close(self, result: Result, checks: tuple[CheckRow, ...]) -> None:
@@ -96,8 +104,29 @@ class Draft:
         )
         self.write_json("manifest.json", manifest.model_dump(mode="json"))
 
+    def settle(self) -> None:
+        """Waits until the disk has every file and folder. Slow: belongs into a thread. Raises DiskFull."""
+        with disk_errors(self._folder, 4096):
+            for path in self._written:
+                descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+            for folder, _, _ in os.walk(self._folder):
+                sync_folder(Path(folder))
+
+    def _link(self, blob: Path, target: Path) -> None:
+        try:
+            target.hardlink_to(blob)
+        except OSError as error:
+            if error.errno not in _NO_LINK:
+                raise
+            shutil.copy(blob, target)
+            self._written.append(target)
+
     def _note(self, path: str, size: int, sha256: str) -> None:
-        shown = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        shown = escaped(path)
         self._files[shown] = ManifestFile(path=shown, size=size, sha256=sha256)
 
 
@@ -105,7 +134,7 @@ class Draft:
 def drafted(target: Path) -> Iterator[Draft]:
     """A draft that becomes `target` at the end of the block, and nothing at all when the block raises.
 
-    Raises DiskFull. `target` must not exist.
+    The block settles the draft. Raises DiskFull. `target` must not exist.
     """
     folder = target.with_name(f".{target.name}.draft")
     try:
@@ -113,8 +142,6 @@ def drafted(target: Path) -> Iterator[Draft]:
         make_folder(folder)
         yield Draft(folder)
         with disk_errors(target.parent, 4096):
-            for directory, _, _ in os.walk(folder):
-                sync_folder(Path(directory))
             folder.rename(target)
             sync_folder(target.parent)
     except BaseException:

@@ -11,21 +11,27 @@ import fnmatch
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from scorehost.attempt.blobs import Blobs
+from scorehost.attempt.names import on_one_line
 from scorehost.attempt.order import Source
-from scorehost.errors import AttemptFailed
+from scorehost.errors import AttemptFailed, Interrupted
 from scorehost.hosts.tree import CHUNK, Entry, Tree, name_bytes
 from scorehost.model.failure import Phase, failure
 from scorehost.spec.task import Artifact, TaskSpec
 
 MAX_FILES = 10_000
 MAX_BYTES = 4 * 1024**3
+MAX_LEVELS = 64  # of folders in a tree: each costs an open descriptor while it is walked
+MAX_PATH_BYTES = 2048  # leaves the system's 4,096 room for where the attempt's folder lies
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_DENIED = (errno.EACCES, errno.EPERM)
+# What opening says of links, of sockets and devices without a driver, and of what may not be read.
+_ITS_OWN = (*_DENIED, errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP)
 _KINDS = {
     stat.S_IFLNK: "a link",
     stat.S_IFDIR: "a folder",
@@ -63,28 +69,41 @@ class _Till:
     """Where contents go, and what may still come."""
 
     blobs: Blobs
+    stopped: Callable[[], bool]
     files: int = MAX_FILES
     size: int = MAX_BYTES
 
     def take(self, path: str, size: int) -> None:
+        self.check()
         self.files -= 1
-        self.size -= size
         if self.files < 0:
             raise _Refused(f"more than {MAX_FILES} files")
+        self.grow(path, size)
+        self.blobs.expect(size)
+
+    def check(self) -> None:
+        if self.stopped():
+            raise Interrupted("nobody waits for this submission any more")
+
+    def grow(self, path: str, size: int) -> None:
+        self.size -= size
         if self.size < 0:
-            raise _Refused(f"more than {MAX_BYTES // 1024**3} GiB in all, reached at {_shown(path)}")
+            raise _Refused(f"more than {MAX_BYTES // 1024**3} GiB in all, reached at {on_one_line(path)}")
 
 
-def take_in(spec: TaskSpec, source: Source, blobs: Blobs) -> HandIn:
-    """Copies every declared artifact that is there into `blobs`.
+def take_in(
+    spec: TaskSpec, source: Source, blobs: Blobs, stopped: Callable[[], bool] = lambda: False
+) -> HandIn:
+    """Copies every declared artifact that is there into `blobs`. Blocks: belongs into a thread.
 
-    Raises AttemptFailed (invalid_submission) that names the path and what it is; DiskFull.
+    Raises AttemptFailed (invalid_submission) that names the path and what it is; DiskFull; Interrupted soon
+    after `stopped` gives True, with nothing half copied left.
     """
-    till = _Till(blobs)
+    if source.refused:
+        raise AttemptFailed(failure(Phase.PREPARE, "invalid_submission", source.refused))
+    till = _Till(blobs, stopped)
     taken: dict[str, Tree] = {}
     try:
-        if source.refused:
-            raise _Refused(source.refused)
         for artifact in spec.artifacts:
             tree = _from_text(artifact, source, till)
             if tree is None and source.folder is not None:
@@ -145,24 +164,29 @@ def _tree(top: int, artifact: Artifact, till: _Till) -> Tree:
     folders: list[str] = []
     left = artifact.max_bytes
 
-    def walk(folder: int, prefix: str) -> None:
+    def walk(folder: int, prefix: str, level: int) -> None:
         nonlocal left
-        for name in sorted(os.listdir(folder), key=name_bytes):
+        for name in _names(folder, prefix, artifact, till.files):
             path = prefix + name
-            if any(
-                fnmatch.fnmatchcase(path, glob) or fnmatch.fnmatchcase(name, glob)
-                for glob in artifact.exclude
-            ):
-                continue
             shown = f"{artifact.path}/{path}"
+            if len(name_bytes(shown)) > MAX_PATH_BYTES:
+                raise _Refused(
+                    f"{artifact.path} holds a path of more than {MAX_PATH_BYTES} bytes, "
+                    f"which begins with {on_one_line(path[:60])}"
+                )
             descriptor = _open_at(name, folder, shown)
             if descriptor is None:
                 continue
             try:
                 if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                    if level == MAX_LEVELS:
+                        raise _Refused(
+                            f"{artifact.path} nests its folders deeper than {MAX_LEVELS} levels, "
+                            f"below {on_one_line(path[:60])}"
+                        )
                     till.take(shown, 0)
                     folders.append(path)
-                    walk(descriptor, path + "/")
+                    walk(descriptor, path + "/", level + 1)
                 else:
                     entry = _copied(descriptor, path, shown, left, till)
                     left -= entry.size
@@ -170,11 +194,24 @@ def _tree(top: int, artifact: Artifact, till: _Till) -> Tree:
             finally:
                 os.close(descriptor)
 
-    try:
-        walk(top, "")
-    except RecursionError:
-        raise _Refused(f"{artifact.path} nests its folders too deep") from None
+    walk(top, "", 1)
     return Tree(tuple(entries), tuple(folders))
+
+
+def _names(folder: int, prefix: str, artifact: Artifact, most: int) -> list[str]:
+    names: list[str] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            path = prefix + entry.name
+            if any(
+                fnmatch.fnmatchcase(path, glob) or fnmatch.fnmatchcase(entry.name, glob)
+                for glob in artifact.exclude
+            ):
+                continue
+            names.append(entry.name)
+            if len(names) > most:  # before a folder of millions is read to its end
+                raise _Refused(f"more than {MAX_FILES} files")
+    return sorted(names, key=name_bytes)
 
 
 def _copied(descriptor: int, path: str, shown: str, limit: int, till: _Till) -> Entry:
@@ -182,7 +219,7 @@ def _copied(descriptor: int, path: str, shown: str, limit: int, till: _Till) -> 
     _expect(descriptor, stat.S_IFREG, shown, "a file")
     if status.st_size > limit:
         raise _Refused(
-            f"{_shown(shown)} has {status.st_size} bytes, more than the {limit} that are left for it"
+            f"{on_one_line(shown)} has {status.st_size} bytes, more than the {limit} that are left for it"
         )
     till.take(shown, status.st_size)
     executable = bool(status.st_mode & 0o100)
@@ -190,10 +227,13 @@ def _copied(descriptor: int, path: str, shown: str, limit: int, till: _Till) -> 
 
     def pieces() -> Iterator[bytes]:
         nonlocal seen
-        while data := os.read(descriptor, CHUNK):
+        while data := _read(descriptor, shown):
+            till.check()
             seen += len(data)
             if seen > limit:
-                raise _Refused(f"{_shown(shown)} grew while it was copied, past {limit} bytes")
+                raise _Refused(f"{on_one_line(shown)} grew while it was copied, past {limit} bytes")
+            if seen > status.st_size:
+                till.grow(shown, min(len(data), seen - status.st_size))
             yield data
 
     digest, blob = till.blobs.put(pieces(), executable=executable)
@@ -206,13 +246,23 @@ def _open_at(name: str, folder: int, shown: str) -> int | None:
     except FileNotFoundError:
         return None
     except OSError as error:
+        if error.errno not in _ITS_OWN:  # too many open files, say: no fault of what is opened
+            raise
         try:
             kind = _kind(os.lstat(name, dir_fd=folder).st_mode)
         except OSError:
-            kind = "not there any more"
-        if error.errno == errno.EACCES:
-            raise _Refused(f"{_shown(shown)} is {kind} that cannot be read: permission denied") from None
-        raise _Refused(f"{_shown(shown)} is {kind}; only regular files and folders are taken") from None
+            kind = "something unknown"
+        if error.errno in _DENIED:
+            raise _Refused(f"{on_one_line(shown)} is {kind} that cannot be read: permission denied") from None
+        raise _Refused(f"{on_one_line(shown)} is {kind}; only regular files and folders are taken") from None
+
+
+def _read(descriptor: int, shown: str) -> bytes:
+    try:
+        return os.read(descriptor, CHUNK)
+    except OSError as error:
+        text = os.strerror(error.errno or 0)
+        raise _Refused(f"{on_one_line(shown)} is a file that cannot be read: {text}") from None
 
 
 @contextmanager
@@ -230,12 +280,8 @@ def _opened(path: str, folder: int | None, shown: str) -> Iterator[int]:
 def _expect(descriptor: int, kind: int, shown: str, wanted: str) -> None:
     mode = os.fstat(descriptor).st_mode
     if stat.S_IFMT(mode) != kind:
-        raise _Refused(f"{_shown(shown)} is {_kind(mode)}, not {wanted}")
+        raise _Refused(f"{on_one_line(shown)} is {_kind(mode)}, not {wanted}")
 
 
 def _kind(mode: int) -> str:
     return _KINDS.get(stat.S_IFMT(mode), "something unknown")
-
-
-def _shown(path: str) -> str:
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace").replace("\n", "\\n")

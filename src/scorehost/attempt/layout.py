@@ -22,9 +22,7 @@ class Layout:
 
 def laid_out(spec: TaskSpec, hand_in: HandIn) -> Layout:
     """Puts every artifact that the task takes as an input, and that is present, at its target."""
-    rows = spec.evaluation.inputs
-    if rows is None:
-        rows = tuple(InputRow(artifact=artifact.id, target=artifact.path) for artifact in spec.artifacts)
+    rows = spec.input_rows
     entries: dict[str, list[Entry]] = {ARTIFACTS: [], WORKSPACE: []}
     folders: dict[str, list[str]] = {ARTIFACTS: [], WORKSPACE: []}
     paths: dict[str, str] = {}

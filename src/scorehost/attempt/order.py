@@ -15,8 +15,8 @@ class Source:
     """Where a sample's artifacts lie: below `folder` at their paths, or as texts by artifact id.
 
     Both may be empty: then the submission hands in nothing, which an evaluator must still judge.
-    `refused` says why the hand-in could not even be looked into (a hostile archive, a link where its folder should be): the
-    attempt is ERROR invalid_submission with this message.
+    `refused` says why the hand-in could not even be looked into (a hostile archive, a link where its folder
+    should be): the attempt is ERROR invalid_submission with this message.
     """
 
     folder: Path | None = None

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import anyio
 import structlog
 
 from scorehost.attempt.bench import Bench
@@ -55,6 +58,14 @@ class _Progress:
     def spent(self, phase: str, seconds: float) -> None:
         self.timing[phase] += seconds
 
+    @contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self.spent(phase, time.monotonic() - begun)
+
 
 async def score(bench: Bench, order: Order, folder: Path, emit: Emit) -> Result:
     """Scores one attempt and publishes its folder at `folder`.
@@ -80,23 +91,22 @@ async def score(bench: Bench, order: Order, folder: Path, emit: Emit) -> Result:
             error = failure(progress.phase, "internal", text)
         result = _result(bench, progress, verdict, error)
         draft.close(result, verdict.checks if verdict is not None else ())
+        await in_thread(draft.settle, bench.files)
     return result
 
 
 async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
     order = progress.order
     task, profiles = order.task, bench.dataset.profiles
-    begun = time.monotonic()
     progress.enter(Phase.PREPARE)
-    progress.trees = trees = await bench.trees(task)
-    progress.hand_in = hand_in = await in_thread(
-        lambda: take_in(task.spec, order.source, bench.blobs), bench.files
-    )
-    draft.link_submission(task.spec, hand_in)
-    plan = evaluator_blueprint(task, profiles)
-    image = await bench.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
-    layout = laid_out(task.spec, hand_in)
-    progress.spent("prepare", time.monotonic() - begun)
+    with progress.timed("prepare"):
+        progress.trees = trees = await bench.trees(task)
+        progress.hand_in = hand_in = await _taken_in(bench, order)
+        with anyio.CancelScope(shield=True):  # else it would link on while the draft is removed
+            await in_thread(lambda: draft.link_submission(task.spec, hand_in), bench.files)
+        plan = evaluator_blueprint(task, profiles)
+        image = await bench.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
+        layout = laid_out(task.spec, hand_in)
 
     def keep(name: str, outcome: ExecOutcome) -> None:
         for stream, data in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
@@ -139,9 +149,20 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
         if evaluation.log is not None:
             draft.write("logs/evaluator.log", evaluation.log.content())
     progress.enter(Phase.COLLECT)
-    verdict = bind(value, task.spec.evaluation.output)
+    with progress.timed("collect"):
+        verdict = bind(value, task.spec.evaluation.output)
     progress.warnings += verdict.warnings
     return verdict
+
+
+async def _taken_in(bench: Bench, order: Order) -> HandIn:
+    stop = threading.Event()
+    try:
+        return await in_thread(
+            lambda: take_in(order.task.spec, order.source, bench.blobs, stop.is_set), bench.files
+        )
+    finally:
+        stop.set()  # a cancel leaves the thread to itself: it must not copy on
 
 
 def _result(bench: Bench, progress: _Progress, verdict: Verdict | None, error: Failure | None) -> Result:

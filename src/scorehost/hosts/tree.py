@@ -96,7 +96,11 @@ def archive(trees: Iterable[tuple[str, Tree]]) -> Iterator[bytes]:
             pending.write(_header(info))
             digest = hashlib.sha256()
             sent = 0
-            with entry.source.open("rb") as stream:
+            try:
+                stream = entry.source.open("rb")
+            except OSError:
+                raise ChangedWhileSent(path) from None
+            with stream:
                 while data := stream.read(CHUNK):
                     sent += len(data)
                     if sent > entry.size:

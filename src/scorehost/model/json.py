@@ -63,16 +63,14 @@ def parse(data: bytes, *, max_bytes: int, max_depth: int = DEPTH_LIMIT) -> Any:
 def within_depth(value: Any, limit: int) -> bool:
     """Whether a JSON value nests at most `limit` containers (a plain value is depth 0)."""
     level = [value]
-    for _ in range(limit + 1):
+    for _ in range(limit):
         level = [
             child
             for item in level
             if isinstance(item, (dict, list))
             for child in (item.values() if isinstance(item, dict) else item)
         ]
-        if not level:
-            return True
-    return False
+    return not any(isinstance(item, (dict, list)) for item in level)
 
 
 def _printable(text: str) -> str:
