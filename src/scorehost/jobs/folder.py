@@ -27,6 +27,8 @@ SUMMARY_FILE = "summary.json"
 LOCK_FILE = ".lock"
 INCOMING = "incoming"
 LATEST = "latest"
+RESERVE_FILE = f".reserve{PARTIAL}"
+RESERVE_BYTES, RESERVE_PER_PART = 65_536, 2_048
 
 
 class JobFolder:
@@ -49,6 +51,20 @@ class JobFolder:
     def begun(self) -> bool:
         """Whether the job got as far as job.json; a folder without it holds nothing of worth."""
         return (self.path / JOB_FILE).exists()
+
+    def reserve(self, parts: int) -> None:
+        """Keeps room for summary.json of so many tasks, submissions and tags, in case the disk fills up.
+
+        Raises DiskFull when there is none.
+        """
+        size = RESERVE_BYTES + parts * RESERVE_PER_PART
+        with disk_errors(self.path, size), (self.path / RESERVE_FILE).open("wb") as stream:
+            os.posix_fallocate(stream.fileno(), 0, size)
+            (self.path / RESERVE_FILE).chmod(0o600)
+
+    def release(self) -> None:
+        """Gives that room back."""
+        (self.path / RESERVE_FILE).unlink(missing_ok=True)
 
     def write_record(self, record: JobRecord) -> bytes:
         """Writes job.json once and gives its bytes."""
@@ -188,13 +204,18 @@ def point_latest(folder: JobFolder) -> str:
 
 
 def sweep(out: Path) -> None:
-    """Removes what killed jobs left below `out`: unpacked archives, folders that never got a job.json.
+    """Removes what killed jobs left below `out`: unpacked archives, reserves, folders without a job.json.
 
     A job that another process runs is left alone.
     """
     for job_id in job_ids(out):
         folder = JobFolder(out / job_id)
-        if folder.begun and not folder.incoming.exists():
+        reserved = folder.path / RESERVE_FILE
+        if folder.begun and not folder.incoming.exists() and not reserved.exists():
             continue
         with suppress(UsageError, OSError), locked(folder.path):
-            remove_tree(folder.incoming if folder.begun else folder.path)
+            if folder.begun:
+                remove_tree(folder.incoming)
+                folder.release()
+            else:
+                remove_tree(folder.path)

@@ -83,6 +83,7 @@ async def run_job(
             if known.profile != record.profile:
                 warnings.append("profiles.yaml is not as it was when the job began")
             record = known
+        folder.reserve(len(plan.tasks) + len(plan.submissions) + len(_tags(plan)))
         async with scoring(JobPlace(folder.job_id, folder.path)) as score:
             history = _begin(folder, record)
             with open_journal(folder.path, history) as journal:
@@ -110,6 +111,10 @@ def concurrency_of(options: RunOptions, dataset: Dataset) -> int:
         return options.concurrency
     profile = dataset.profiles.concurrency
     return (os.cpu_count() or 1) if profile == "auto" else profile
+
+
+def _tags(plan: Plan) -> set[str]:
+    return {tag for task in plan.tasks.values() for tag in task.spec.tags}
 
 
 @contextmanager
@@ -174,6 +179,7 @@ class _Job:
 
     def close(self, end: End) -> JobOutcome:
         """Writes summary.json and the last event, whatever ended the job."""
+        self.folder.release()
         attempts = self.ledger.done
         status, message = self._status(end)
         summary = summarise(self.record, self.plan, attempts, status=status, message=message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter, deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -137,7 +138,9 @@ class Schedule:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is one attempt's
             # One attempt that no one planned for must not take the others with it.
-            _log.exception("attempt_unforeseen", key=str(order.key))
+            # Its text may hold gold; where it arose does not.
+            trace = "".join(traceback.format_tb(error.__traceback__))
+            _log.error("attempt_unforeseen", key=str(order.key), error=type(error).__name__, trace=trace)
             ledger.warn(unforeseen_text(error), order.key)
         else:
             await self._settle(order, ledger.finished(order, result))
