@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-HUMANEVAL = Path(__file__).parents[3] / "shared" / "data" / "HumanEval.jsonl.gz"
+DATA = Path(os.environ.get("SCOREHOST_DATA") or Path(__file__).parents[3] / "shared" / "data")
+HUMANEVAL = DATA / "HumanEval.jsonl.gz"
 
 
 @dataclass(frozen=True)
