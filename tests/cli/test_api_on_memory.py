@@ -11,10 +11,12 @@ import pytest
 
 from scorehost import api
 from scorehost.api import running
+from scorehost.api.probing import room_for
 from scorehost.api.running import submission_word
 from scorehost.engine.memory import MemoryEngine
 from scorehost.engine.memory_state import INFO
 from scorehost.errors import EngineUnreachable, Interrupted, UsageError
+from scorehost.spec.loading import load_dataset
 
 GIB = 1024**3
 BASE = "scorehost/python:3"
@@ -84,6 +86,21 @@ def test_a_task_whose_hosts_can_never_fit_is_refused_before_a_job_is_made(datase
     with pytest.raises(UsageError, match=r"count-words needs 256 MiB .* has 204"):
         ran(options(dataset), opener(small, [BASE]))
     assert not (dataset / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("cpus", "memory", "at_a_time"),
+    [
+        (4, 16 * GIB, 4),  # cores decide
+        (64, 16 * GIB, 51),  # 80 % of 16384 MiB are 13107, which is 51 hosts of 256
+        (4, GIB // 2, 1),  # 409 MiB: one
+        (4, GIB // 4, 1),  # less than one is refused elsewhere
+    ],
+)
+def test_cores_and_memory_of_the_engine_decide_how_many_run_at_a_time(dataset, cpus, memory, at_a_time):
+    found = load_dataset(dataset)
+    info = replace(INFO, cpus=cpus, memory_bytes=memory)
+    assert room_for(found.tasks.values(), found, info) == at_a_time
 
 
 def test_a_missing_image_is_an_error_of_the_environment_and_exit_2(dataset):

@@ -70,6 +70,15 @@ def never_fit(tasks: Iterable[Task], dataset: Dataset, info: EngineInfo) -> list
     return findings
 
 
+def room_for(tasks: Iterable[Task], dataset: Dataset, info: EngineInfo) -> int:
+    """How many attempts an engine takes at a time: one for each of its cores, and no more than its memory holds
+    when all of them are at the task that needs most; at least 1.
+    """
+    room = int(info.memory_bytes * SHARE) // MIB
+    most = max((sum(host.limits.memory_mb for host in hosts_of(task, dataset)) for task in tasks), default=1)
+    return max(1, min(info.cpus, room // most))
+
+
 def _runtime(dataset: Dataset, info: EngineInfo) -> list[Finding]:
     runtime = dataset.profiles.evaluate_host.runtime
     if runtime is None or runtime in info.runtimes:

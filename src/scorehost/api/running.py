@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from scorehost.api.diagnosis import limits_of
-from scorehost.api.probing import never_fit
+from scorehost.api.probing import never_fit, room_for
 from scorehost.api.signals import stop_on_signals
 from scorehost.attempt.bench import open_bench
 from scorehost.attempt.score import score as score_attempt
@@ -113,7 +114,7 @@ async def _job(
         async with task_group() as group:
             group.start_soon(_end_late, stop, job_ids, group.cancel_scope)
             async with open_one(dataset.profiles.engine.host) as engine:
-                _refuse_what_cannot_be(asked, dataset, await engine.info())
+                options = _fitted(options, asked, dataset, await engine.info())
 
                 @asynccontextmanager
                 async def scoring(place: JobPlace) -> AsyncIterator[Score]:
@@ -151,10 +152,15 @@ def _say(watch: Watch, text: str) -> None:
     watch(JobEvent("image" if text.startswith(_SLOW) else "warning", fields={"text": text}))
 
 
-def _refuse_what_cannot_be(options: RunOptions, dataset: Dataset, info: EngineInfo) -> None:
+def _fitted(options: RunOptions, asked: RunOptions, dataset: Dataset, info: EngineInfo) -> RunOptions:
+    """`options` with a concurrency that suits the engine; UsageError for what this engine cannot do."""
     unenforced = limits_of(info)
-    if unenforced and not options.allow_unenforced:
+    if unenforced and not asked.allow_unenforced:
         raise UsageError("\n".join(finding.text for finding in unenforced), hint=unenforced[0].hint)
-    misfits = never_fit(selected_tasks(options, dataset), dataset, info)
+    tasks = selected_tasks(asked, dataset)
+    misfits = never_fit(tasks, dataset, info)
     if misfits:
         raise UsageError("\n".join(finding.text for finding in misfits), hint=misfits[0].hint)
+    if options.concurrency is not None or dataset.profiles.concurrency != "auto":
+        return options
+    return replace(options, concurrency=room_for(tasks, dataset, info))
