@@ -40,6 +40,9 @@ type: $(STAMP)
 imports: $(STAMP)
 	@$(BIN)/lint-imports
 
+schema: $(STAMP) ## the published JSON Schemas anew, from the models
+	@$(BIN)/python -m scorehost.spec.schema docs/schema
+
 test-fast: $(STAMP) ## the tests that need no engine
 	@$(BIN)/pytest -m "not docker" $(ARGS)
 

@@ -114,7 +114,9 @@ def _read(file: Path) -> list[_Row]:
 def _opened(file: Path) -> IO[bytes]:
     with file.open("rb") as stream:
         packed = stream.read(2) == b"\x1f\x8b"
-    return gzip.open(file, "rb") if packed else file.open("rb")
+    if packed:
+        return gzip.open(file, "rb")
+    return file.open("rb")
 
 
 def _lines(stream: IO[bytes], file: Path) -> Iterator[tuple[int, bytes]]:
