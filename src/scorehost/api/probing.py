@@ -71,7 +71,7 @@ def never_fit(tasks: Iterable[Task], dataset: Dataset, info: EngineInfo) -> list
 
 
 def room_for(tasks: Iterable[Task], dataset: Dataset, info: EngineInfo) -> int:
-    """How many attempts an engine takes at a time: one for each of its cores, and no more than its memory holds
+    """How many attempts an engine takes at a time: one for each of its cores, no more than its memory holds
     when all of them are at the task that needs most; at least 1.
     """
     room = int(info.memory_bytes * SHARE) // MIB
