@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import posixpath
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -124,7 +125,7 @@ def _inodes(size: int) -> int:
 
 
 def _normal(path: str) -> str:
-    return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
+    return posixpath.normpath("/" + path.lstrip("/"))
 
 
 def _uploaded_to(path: str) -> bool:

@@ -14,14 +14,17 @@ class StandingClock:
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
+        self._started = False
         self._since: float | None = None
         self._pauses = 0
         self._changed = anyio.Event()
 
     def start(self) -> None:
-        """Begins to run."""
-        self._since = anyio.current_time()
-        self._announce()
+        """Begins to run, at once or when the last pause ends."""
+        self._started = True
+        if self._pauses == 0:
+            self._since = anyio.current_time()
+            self._announce()
 
     @contextmanager
     def standing(self) -> Iterator[None]:
@@ -35,7 +38,7 @@ class StandingClock:
             yield
         finally:
             self._pauses -= 1
-            if self._pauses == 0:
+            if self._started:
                 self.start()
 
     async def expired(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 
 from scorehost.engine.door import Stream
-from scorehost.errors import AttemptFailed, EngineRefused, EngineUnreachable, NotFound
+from scorehost.errors import AttemptFailed, EngineRefused, EngineUnreachable
 from scorehost.hosts.capture import Capture
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.frames import (
@@ -115,9 +115,8 @@ class Dialogue:
 
     async def _why_it_ended(self, *, before_hello: bool) -> Failure:
         """The main process is gone and said nothing."""
-        try:
-            state = await self.host.engine.inspect(self.host.container)
-        except NotFound:
+        state = await self.host.state()
+        if state is None:
             return self._lost("its container was removed")
         kills = self.host.memory.kills(self.host.container)
         code = state.exit_code

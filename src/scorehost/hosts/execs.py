@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from scorehost.engine.door import Stream
+from scorehost.engine.door import ContainerState, Stream
 from scorehost.errors import Conflict, EngineRefused, EngineUnreachable, NotFound
 from scorehost.hosts.blueprint import ROOT
 from scorehost.hosts.capture import Capture
 from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import OOM_LIMIT, Host
+from scorehost.hosts.usage import crowded_out
 
 TIMED_OUT = 124
 KILLED = 137
 DRAIN_SECONDS = 2.0
-EXIT_CODE_SECONDS = 5.0
+LONG_PAUSE = 0.1
 STDIN_CHUNK = 64 * 1024
 
 
@@ -93,6 +94,8 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
     Raises EngineUnreachable and EngineTimeout only; everything that a process can cause is told.
     """
     begun = time.monotonic()
+    crowd = crowded_out(host.container)
+    crowded = False
     kills = host.memory.kills(host.container)
     exec_id = await started_exec(host, order)
     if exec_id is None:
@@ -100,6 +103,7 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
         return LOST
     host.execs += 1
     output = Output(host, order.keep)
+    code: int | None = TIMED_OUT
     timed_out = False
     try:
         async with host.engine.exec_start(exec_id) as stream, task_group() as group:
@@ -107,8 +111,10 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
                 group.start_soon(_feed, stream, order.stdin)
             with anyio.move_on_after(order.seconds) as deadline:
                 await _drain(stream, output)
+                code = await exit_code(host, exec_id)
             if deadline.cancelled_caught:
                 timed_out = True
+                crowded = crowded_out(host.container) > crowd
                 await on_deadline()
                 with anyio.move_on_after(DRAIN_SECONDS):
                     await _drain(stream, output)
@@ -124,17 +130,15 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
             stderr=error.message.encode(),
             duration_seconds=time.monotonic() - begun,
         )
-    code = TIMED_OUT if timed_out else await exit_code(host, exec_id)
-    lost = code is None or (code == KILLED and await gone(host))
-    if lost and not timed_out:
-        await note_loss(host)
+    crowded = crowded or crowded_out(host.container) > crowd
+    lost = code is None or (code == KILLED and await taken_along(host, kills))
     oom = host.memory.kills(host.container) > kills or (lost and host.ended == "oom")
     if host.memory.kills(host.container) >= OOM_LIMIT:
         await host.end("oom")
     return ExecOutcome(
         exit_code=KILLED if code is None else code,
         stdout=output.stdout.content(),
-        stderr=output.stderr.content(),
+        stderr=output.stderr.content() + (_crowded_words(host) if crowded else b""),
         truncated=output.truncated,
         timed_out=timed_out,
         oom_killed=oom,
@@ -144,41 +148,65 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
 
 
 async def exit_code(host: Host, exec_id: str) -> int | None:
-    """The exit code of a process whose output has ended; None when its container took it along."""
+    """The exit code of a process whose output has ended; None when its container took it along.
+
+    A process may close its output and go on: this waits as long as it and its container live.
+    """
     pause = 0.002
-    deadline = time.monotonic() + EXIT_CODE_SECONDS
     while True:
         try:
             code = await host.engine.exec_exit_code(exec_id)
         except NotFound:
-            return None
-        if code is not None or time.monotonic() > deadline:
+            code = None
+            pause = LONG_PAUSE
+        if code is not None:
             return code
+        if pause >= LONG_PAUSE and await gone(host):
+            return None
         await anyio.sleep(pause)
-        pause = min(pause * 2, 0.1)
+        pause = min(pause * 2, LONG_PAUSE)
 
 
 async def gone(host: Host) -> bool:
-    """Whether the host's container does not run any more."""
+    """Whether the host's container does not run any more; then `host.ended` says why."""
     if host.ended:
         return True
     try:
-        return not (await host.engine.inspect(host.container)).running
+        return _noted(host, await host.engine.inspect(host.container))
     except NotFound:
+        return _noted(host, None)
+
+
+async def taken_along(host: Host, kills: int) -> bool:
+    """Whether a process that ended by SIGKILL did so since its container ended, and not alone.
+
+    The process is seen to end before its container is, so this waits a moment; not where the kernel has
+    just killed for memory (`kills` were counted when the process began): that alone is reason enough.
+    """
+    if host.ended:
         return True
+    if host.memory.kills(host.container) > kills:
+        return await gone(host)
+    return _noted(host, await host.state())
 
 
 async def note_loss(host: Host) -> None:
     """Says in `host.ended` why a host is not there any more, by what the engine knows of it."""
-    if host.ended:
-        return
-    try:
-        state = await host.engine.inspect(host.container)
-    except NotFound:
-        host.ended = "lost"
-        return
-    if not state.running:
-        host.ended = "oom" if state.oom_killed or host.memory.kills(host.container) else "lost"
+    if not host.ended:
+        _noted(host, await host.state())
+
+
+def _noted(host: Host, state: ContainerState | None) -> bool:
+    if state is not None and state.running:
+        return False
+    oom = state is not None and (state.oom_killed or host.memory.kills(host.container) > 0)
+    host.ended = host.ended or ("oom" if oom else "lost")
+    return True
+
+
+def _crowded_words(host: Host) -> bytes:
+    limit = host.blueprint.limits.pids
+    return f"\n[scorehost: this host's limit of {limit} processes was reached]\n".encode()
 
 
 async def _drain(stream: Stream, output: Output) -> None:

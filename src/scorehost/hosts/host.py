@@ -10,8 +10,15 @@ from dataclasses import dataclass, field
 import anyio
 import structlog
 
-from scorehost.engine.door import Engine, Image, Stream
-from scorehost.errors import AttemptFailed, EngineError, EngineRefused, EngineTimeout, EngineUnreachable
+from scorehost.engine.door import ContainerState, Engine, Image, Stream
+from scorehost.errors import (
+    AttemptFailed,
+    EngineError,
+    EngineRefused,
+    EngineTimeout,
+    EngineUnreachable,
+    NotFound,
+)
 from scorehost.hosts.blueprint import Blueprint, Users
 from scorehost.hosts.labels import host_labels
 from scorehost.hosts.memory_watch import MemoryWatch
@@ -25,6 +32,7 @@ _log = structlog.get_logger()
 CLEANUP_SECONDS = 30.0
 UPLOAD_SECONDS = 1800.0
 OOM_LIMIT = 10
+SETTLE_SECONDS = 1.0  # from the end of a container's output to the engine knowing that it has ended
 
 
 @dataclass(slots=True)
@@ -50,6 +58,15 @@ class Host:
             self.ended = why
             self.usage = await read_usage(self.engine, self.container, self.users.main, running=False)
             await self.engine.kill(self.container)
+
+    async def state(self) -> ContainerState | None:
+        """What the engine knows of the container, given a moment to see an end; None when it is gone."""
+        try:
+            with anyio.move_on_after(SETTLE_SECONDS):
+                return await self.engine.wait(self.container)
+            return await self.engine.inspect(self.container)
+        except NotFound:
+            return None
 
     def report(self) -> HostUsage:
         """The host as result.json shows it."""

@@ -12,7 +12,7 @@ from scorehost.errors import AttemptFailed, ScorehostError
 from scorehost.hosts.blueprint import ROOT, STAGED_WORKSPACE, WORKSPACE, Blueprint
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.clock import StandingClock
-from scorehost.hosts.execs import LOST, ExecOrder, ExecOutcome, gone, note_loss, run_exec
+from scorehost.hosts.execs import LOST, ExecOrder, ExecOutcome, gone, run_exec
 from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import Host, Site, made_host, started
 from scorehost.hosts.images import Images
@@ -85,7 +85,7 @@ class NamedHosts:
             if filed:
                 self.file(plan.name, outcome)
         if outcome.host_lost and host is not None and host.execs <= 1:
-            await self._refuse_unusable(host)
+            await self.refuse_unusable(host)
         return outcome
 
     async def _run(self, host: Host, order: ExecOrder) -> ExecOutcome:
@@ -116,10 +116,7 @@ class NamedHosts:
             return slot.host
 
     async def _died(self, host: Host) -> bool:
-        if host.execs == 0 or not await gone(host):
-            return False
-        await note_loss(host)
-        return True
+        return host.execs > 0 and await gone(host)
 
     async def _start(self, plan: Blueprint, slot: _Slot) -> Host:
         image = await self._images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
@@ -150,14 +147,15 @@ class NamedHosts:
         outcome = await run_exec(host, ExecOrder(argv, seconds, 4096), end_host)
         host.execs = 0  # the evaluator has run nothing yet
         if outcome.exit_code != 0:
-            await self._refuse_unusable(host)
+            await self.refuse_unusable(host)
             said = outcome.stderr.decode("utf-8", "replace").strip()[-300:]
             text = f"the workspace of {host.blueprint.name} cannot be copied: {said or outcome.exit_code}"
             raise AttemptFailed(failure(Phase.START, "start_failed", text))
 
-    async def _refuse_unusable(self, host: Host) -> None:
-        state = await self._site.engine.inspect(host.container)
-        if not state.running and state.exit_code in NOT_FOUND_CODES:
+    async def refuse_unusable(self, host: Host) -> None:
+        """Raises AttemptFailed (image_unusable) when the host ended because its image has no `sleep`."""
+        state = await host.state()
+        if state is not None and not state.running and state.exit_code in NOT_FOUND_CODES:
             text = f"the image {host.report().image} of {host.blueprint.name} cannot run `sleep`"
             raise AttemptFailed(failure(Phase.START, "image_unusable", text))
 

@@ -18,9 +18,9 @@ from scorehost.hosts.execs import (
     ExecOutcome,
     Output,
     exit_code,
-    gone,
     note_loss,
     started_exec,
+    taken_along,
 )
 from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import Host
@@ -80,9 +80,7 @@ class Process:
             self._end(ExecOutcome(exit_code=126, stdout=b"", stderr=b""))
             return
         code = await exit_code(self.host, exec_id)
-        lost = code is None or (code == KILLED and await gone(self.host))
-        if lost:
-            await note_loss(self.host)
+        lost = code is None or (code == KILLED and await taken_along(self.host, self._kills))
         self._end(
             ExecOutcome(
                 exit_code=KILLED if code is None else code,
@@ -120,18 +118,18 @@ class Process:
 
     async def wait(self, seconds: float | None) -> ExecOutcome | None:
         """How it ended, with what was not received; None when `seconds` passed before."""
-        if self._rest is None:
-            self._rest = Output(self.host, self._order.keep)
-            for name, data in self._unread.items():
-                self._capture(name, bytes(data))
-                data.clear()
-            self._announce()
+        self._set_rest_aside()
         with anyio.move_on_after(seconds):
             while self._outcome is None:
                 await self._changed.wait()
         if self._outcome is None:
+            if self._rest is not None:
+                # The evaluator may go on to receive: what was kept is given back to it.
+                self._unread["stdout"] += self._rest.stdout.content()
+                self._unread["stderr"] += self._rest.stderr.content()
+                self._rest = None
             return None
-        ended, rest = self._outcome, self._rest
+        ended, rest = self._outcome, self._set_rest_aside()
         return ExecOutcome(
             exit_code=ended.exit_code,
             stdout=rest.stdout.content(),
@@ -141,6 +139,16 @@ class Process:
             host_lost=ended.host_lost,
             duration_seconds=ended.duration_seconds,
         )
+
+    def _set_rest_aside(self) -> Output:
+        """From now on what is printed is kept, and the process never has to wait for the evaluator."""
+        if self._rest is None:
+            self._rest = Output(self.host, self._order.keep)
+            for name, data in self._unread.items():
+                self._capture(name, bytes(data))
+                data.clear()
+            self._announce()
+        return self._rest
 
     async def close(self) -> None:
         """Ends it: by the end of its input when it takes that, else by force."""

@@ -76,7 +76,11 @@ class Requests:
             case Exec():
                 return _told(await self._exec(request.name, self._order(request)))
             case Open():
-                return {"process": await self._open(request, group)}
+                try:
+                    return {"process": await self._open(request, group)}
+                except ScorehostError:
+                    self._budget.closed()
+                    raise
             case Send():
                 await self._process(request.process).send(request.data)
             case CloseStdin():
@@ -137,8 +141,10 @@ class Requests:
             if outcome.exit_code == 0:
                 return
         await self._host.end("lost")
-        text = "processes that ran beside the evaluator could not be ended"
-        raise AttemptFailed(failure(Phase.EVALUATE, "host_lost", text, retryable=False))
+        # What runs there is the submission's doing, and must not count as trouble of the environment.
+        limit = self._limits.pids
+        text = f"processes beside the evaluator could not be ended; its host may have {limit} (limits.pids)"
+        raise AttemptFailed(failure(Phase.EVALUATE, "submission_fault", text))
 
     async def _open(self, request: Open, group: TaskGroup) -> int:
         order = self._order(request, stdin=b"")
@@ -148,7 +154,6 @@ class Requests:
             plan = self._named.blueprint(request.name)
             host = await self._named.running(plan.name)
             if host is None:
-                self._budget.closed()
                 raise Refused("HostLost", f"the host {plan.name} ended too often and is not started again")
 
             async def end_host() -> None:
@@ -156,7 +161,8 @@ class Requests:
 
             process = Process(host, order, end_host)
         if await group.start(process.run) is None:
-            self._budget.closed()
+            if process.host is not self._host:
+                await self._named.refuse_unusable(process.host)
             raise Refused(
                 "HostLost", f"the host {process.host.blueprint.name} ended before the process began"
             )

@@ -44,6 +44,22 @@ async def read_usage(engine: Engine, container: str, user: int, *, running: bool
     return Usage()
 
 
+def crowded_out(container: str) -> int:
+    """How often a host was refused one more process by its pids limit; 0 where this machine cannot tell."""
+    for path in (
+        f"/sys/fs/cgroup/pids/docker/{container}/pids.events",
+        f"/sys/fs/cgroup/system.slice/docker-{container}.scope/pids.events",
+        f"/sys/fs/cgroup/docker/{container}/pids.events",
+    ):
+        try:
+            words = Path(path).read_text().split()
+        except OSError:
+            continue
+        if words[:1] == ["max"]:
+            return int(words[1])
+    return 0
+
+
 def _local(container: str) -> Usage | None:
     for memory, cpu in (
         (
