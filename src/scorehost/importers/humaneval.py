@@ -10,7 +10,7 @@ import warnings
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -19,6 +19,7 @@ from scorehost.model.json import BadJson, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedIOBase
 
 MAX_LINE_BYTES = 1_048_576
 MAX_ROWS = 10_000
@@ -111,7 +112,7 @@ def _read(file: Path) -> list[_Row]:
     return list(rows.values())
 
 
-def _opened(file: Path) -> IO[bytes]:
+def _opened(file: Path) -> BufferedIOBase:
     with file.open("rb") as stream:
         packed = stream.read(2) == b"\x1f\x8b"
     if packed:
@@ -119,7 +120,7 @@ def _opened(file: Path) -> IO[bytes]:
     return file.open("rb")
 
 
-def _lines(stream: IO[bytes], file: Path) -> Iterator[tuple[int, bytes]]:
+def _lines(stream: BufferedIOBase, file: Path) -> Iterator[tuple[int, bytes]]:
     number = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
