@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import structlog
 
 from scorehost.attempt.bench import Bench
 from scorehost.attempt.binding import Verdict, bind
@@ -33,7 +33,6 @@ from scorehost.model.failure import Failure, Phase, failure
 from scorehost.model.ids import utc_now
 from scorehost.model.result import Digests, HostUsage, Result
 
-_log = structlog.get_logger()
 Emit = Callable[[str, Mapping[str, Any]], None]
 
 
@@ -86,8 +85,9 @@ async def score(bench: Bench, order: Order, folder: Path, emit: Emit) -> Result:
         except DiskFull:
             raise
         except Exception as defect:  # noqa: BLE001 - whatever it is, it is ours and must not be lost
-            _log.exception("an attempt broke", attempt=str(order.key))
-            text = f"{type(defect).__name__} in scorehost itself; the log has the traceback"
+            # Its text may quote gold: it is kept with the attempt, which is private, and nowhere else.
+            draft.write("logs/scorehost.log", traceback.format_exc().encode("utf-8", "backslashreplace"))
+            text = f"{type(defect).__name__} in scorehost itself; its traceback is in logs/scorehost.log"
             error = failure(progress.phase, "internal", text)
         result = _result(bench, progress, verdict, error)
         draft.close(result, verdict.checks if verdict is not None else ())
