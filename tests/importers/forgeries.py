@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -292,3 +293,10 @@ HONEST: dict[str, Callable[[Problem], str]] = {
     "prints-a-lot": lambda problem: problem.canonical + _filled(_CHATTY)(problem),
     "recurses-deeply": lambda problem: problem.canonical + _filled(_DEEP)(problem),
 }
+
+
+if __name__ == "__main__":
+    # python tests/importers/forgeries.py DIR [NAME…]: over all problems, for `scorehost run --submissions`.
+    every = {**FORGERIES, **HONEST}
+    names = sys.argv[2:] or list(every)
+    write(Path(sys.argv[1]), {name: every[name] for name in names}, list(problems().values()))
