@@ -37,6 +37,16 @@ async def background(work, *arguments):
         raise failed[0]
 
 
+@asynccontextmanager
+async def closing_quietly(stream):
+    """Closes at the end; a TLS stream that its peer or another task has closed already complains."""
+    try:
+        yield
+    finally:
+        with suppress(*GONE):
+            await stream.aclose()
+
+
 class UnixListener:
     """Accepts connections of the kind that the engine's own client uses."""
 
@@ -102,13 +112,14 @@ async def proxy(target, listener, relay):
     """Forwards to the unix socket `target`; `relay(source, sink)` moves what the engine answers."""
 
     async def serve(client):
-        async with client, await UnixStream.connect(target) as engine:
+        async with closing_quietly(client), await UnixStream.connect(target) as engine:
 
             async def answers():
                 with suppress(*GONE):
                     await relay(engine, client)
                 # The client has all of it: closing ends the other direction too, without a cancel.
-                await client.aclose()
+                with suppress(*GONE, anyio.BusyResourceError):
+                    await anyio.aclose_forcefully(client)
 
             async with anyio.create_task_group() as group:
                 group.start_soon(answers)
