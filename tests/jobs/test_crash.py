@@ -10,13 +10,13 @@ import sys
 import time
 from pathlib import Path
 
-from crashing import TASKS, crashing_dataset
-from scripted import Script, run
+from crashing_job import TASKS, crashing_dataset
+from scripted_jobs import Script, run
 
 from scorehost.jobs.journal import FILE, read_history
 
 ROUNDS = 12
-PROGRAM = Path(__file__).with_name("crashing.py")
+PROGRAM = Path(__file__).with_name("crashing_job.py")
 
 
 def killed(root, *arguments, after):

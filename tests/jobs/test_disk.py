@@ -8,7 +8,7 @@ import os
 import subprocess
 
 import pytest
-from scripted import Script, run, some_tasks
+from scripted_jobs import Script, run, some_tasks
 
 from scorehost.attempt.atomic import disk_errors, write_atomic
 from scorehost.errors import DiskFull

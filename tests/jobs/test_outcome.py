@@ -6,7 +6,7 @@ import hashlib
 import json
 
 import pytest
-from scripted import Script, make_result, run, some_tasks
+from scripted_jobs import Script, make_result, run, some_tasks
 
 from scorehost.attempt.order import Order, Source
 from scorehost.jobs.journal import FILE

@@ -8,7 +8,7 @@ import shutil
 
 import anyio
 import pytest
-from scripted import Script, make_dataset, make_result, make_task, publish, run, some_tasks
+from scripted_jobs import Script, make_dataset, make_result, make_task, publish, run, some_tasks
 
 from scorehost.attempt.order import Order, Source
 from scorehost.errors import UsageError

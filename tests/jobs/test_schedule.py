@@ -6,7 +6,7 @@ import functools
 
 import anyio
 import pytest
-from scripted import FakeClock, Script, answering, make_dataset, make_task, run, some_tasks
+from scripted_jobs import FakeClock, Script, answering, make_dataset, make_task, run, some_tasks
 
 from scorehost.errors import DiskFull, EngineUnreachable
 from scorehost.jobs.journal import FILE, read_history

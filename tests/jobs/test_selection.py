@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from scripted import make_dataset, make_task, some_tasks
+from scripted_jobs import make_dataset, make_task, some_tasks
 
 from scorehost.errors import UsageError
 from scorehost.jobs.options import RunOptions

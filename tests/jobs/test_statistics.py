@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from scripted import Script, make_dataset, make_task, run, scoring_digests
+from scripted_jobs import Script, make_dataset, make_task, run, scoring_digests
 
 from scorehost.jobs.estimators import ks, pass_at_k, pass_power_k
 from scorehost.jobs.statistics import mean

@@ -10,7 +10,7 @@ import tarfile
 import zipfile
 
 import pytest
-from scripted import Script, make_dataset, make_task, run, some_tasks
+from scripted_jobs import Script, make_dataset, make_task, run, some_tasks
 
 from scorehost.errors import SpecError, UsageError
 from scorehost.jobs.options import RunOptions

@@ -1,4 +1,4 @@
-"""A job in a process of its own, for a test that kills it: `python crashing.py ROOT [JOB]`."""
+"""A job in a process of its own, for a test that kills it: `python crashing_job.py ROOT [JOB]`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from scripted import Script, run, some_tasks
+from scripted_jobs import Script, run, some_tasks
 
 TASKS = tuple(f"t{number:02}" for number in range(40))
 
