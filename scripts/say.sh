@@ -28,4 +28,4 @@ packages() {
     rm -f "$log"
 }
 
-apt_get() { DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; }
+apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends "$@"; }
