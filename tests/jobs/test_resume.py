@@ -246,12 +246,16 @@ def test_the_next_run_removes_what_killed_jobs_left_half_done(tmp_path):
     dataset = some_tasks(tmp_path, "a")
     first = run(tmp_path, dataset, submissions=("solution",))
     (first.folder / "incoming/x").mkdir(parents=True)
+    (first.folder / "attempts/a/solution/.1.2.draft/logs").mkdir(parents=True)
+    (first.folder / ".reserve.partial").touch()
     half = JobFolder(tmp_path / "runs/20200101-000000-aaaa")
     (half.path / "incoming").mkdir(parents=True)
     alive = JobFolder(tmp_path / "runs/20200101-000000-bbbb")
     alive.path.mkdir()
     with locked(alive.path):
         run(tmp_path, dataset, submissions=("solution",))
+    left = [path.name for path in first.folder.rglob("*") if path.name.startswith(".")]
+    assert left == [".lock"]
     assert not (first.folder / "incoming").exists()
     assert not half.path.exists()
     assert alive.path.exists()

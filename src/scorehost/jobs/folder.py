@@ -28,6 +28,7 @@ LOCK_FILE = ".lock"
 INCOMING = "incoming"
 LATEST = "latest"
 RESERVE_FILE = f".reserve{PARTIAL}"
+DRAFTS = "attempts/*/*/.*.draft"  # attempts that were not published
 RESERVE_BYTES, RESERVE_PER_PART = 65_536, 2_048
 
 
@@ -65,6 +66,15 @@ class JobFolder:
     def release(self) -> None:
         """Gives that room back."""
         (self.path / RESERVE_FILE).unlink(missing_ok=True)
+
+    def tidy(self) -> None:
+        """Removes what a killed process left half done; for whoever holds the job's lock."""
+        remove_tree(self.incoming)
+        if (self.path / RESERVE_FILE).exists():  # it goes when a job ends, so that one did not end
+            for draft in self.path.glob(DRAFTS):
+                remove_tree(draft)
+        for partial in self.path.glob(f".*{PARTIAL}"):
+            partial.unlink()
 
     def write_record(self, record: JobRecord) -> bytes:
         """Writes job.json once and gives its bytes."""
@@ -130,9 +140,7 @@ def new_folder(out: Path, job_id: str | None = None) -> Iterator[JobFolder]:
 def known_folder(folder: JobFolder) -> Iterator[JobFolder]:
     """The folder of a job that exists, locked, without what a dead process left half done."""
     with locked(folder.path):
-        for partial in folder.path.glob(f".*{PARTIAL}"):
-            partial.unlink()
-        remove_tree(folder.incoming)
+        folder.tidy()
         try:
             yield folder
         finally:
@@ -204,7 +212,7 @@ def point_latest(folder: JobFolder) -> str:
 
 
 def sweep(out: Path) -> None:
-    """Removes what killed jobs left below `out`: unpacked archives, reserves, folders without a job.json.
+    """Removes what killed jobs left below `out`: unpacked archives, drafts of attempts, folders without job.json.
 
     A job that another process runs is left alone.
     """
@@ -215,7 +223,6 @@ def sweep(out: Path) -> None:
             continue
         with suppress(UsageError, OSError), locked(folder.path):
             if folder.begun:
-                remove_tree(folder.incoming)
-                folder.release()
+                folder.tidy()
             else:
                 remove_tree(folder.path)
