@@ -66,3 +66,19 @@ def test_a_blob_that_was_cut_short_is_replaced(tmp_path):
     _, path = blobs.put(iter([b"abc"]), executable=False)
     path.write_bytes(b"a")
     assert blobs.put(iter([b"abc"]), executable=False)[1].read_bytes() == b"abc"
+
+
+def test_a_small_content_that_is_there_is_not_written_again(tmp_path):
+    blobs = Blobs(tmp_path / "b")
+    blobs.put(iter([b"abc"]), executable=False)
+    (tmp_path / "b" / "incoming").rmdir()
+    blobs.put(iter([b"abc"]), executable=False)
+    assert not (tmp_path / "b" / "incoming").exists()
+
+
+@pytest.mark.parametrize("pieces", [[], [b""], [b"a"], [b"a", b"b"], [b"a", b"b", b"c"]])
+def test_pieces_are_stored_in_their_order(tmp_path, pieces):
+    whole = b"".join(pieces)
+    name, path = Blobs(tmp_path / "b").put(iter(pieces), executable=False)
+    assert path.read_bytes() == whole
+    assert name == hashlib.sha256(whole).hexdigest()

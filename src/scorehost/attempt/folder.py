@@ -23,6 +23,8 @@ from scorehost.spec.task import TaskSpec
 # A content that is linked too often already (65,000 times on ext4), or a file system without links.
 _NO_LINK = (errno.EMLINK, errno.EPERM, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOSYS)
 
+MANY = 64  # files from which on one sync of the system is quicker than one of each
+
 
 class ManifestFile(Frozen):
     r"""One file of an attempt; in `path` a byte that is not UTF-8 is `\xff`, and a backslash is doubled."""
@@ -53,7 +55,7 @@ class Draft:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._files: dict[str, ManifestFile] = {}
-        self._written: list[Path] = []
+        self._unsettled: list[Path] = []
 
     def write(self, path: str, data: bytes) -> None:
         """Writes one file. Raises DiskFull."""
@@ -65,7 +67,7 @@ class Draft:
                 write_all(descriptor, data)
             finally:
                 os.close(descriptor)
-        self._written.append(target)
+        self._unsettled.append(target)
         self._note(path, len(data), hashlib.sha256(data).hexdigest())
 
     def write_json(self, path: str, value: Any) -> None:
@@ -86,6 +88,7 @@ class Draft:
                 make_folder(target.parent)
                 with disk_errors(self._folder, entry.size):
                     self._link(entry.source, target)
+                self._unsettled.append(target)
                 self._note(path, entry.size, entry.sha256)
 
     def close(self, result: Result, checks: tuple[CheckRow, ...]) -> None:
@@ -107,7 +110,10 @@ class Draft:
     def settle(self) -> None:
         """Waits until the disk has every file and folder. Slow: belongs into a thread. Raises DiskFull."""
         with disk_errors(self._folder, 4096):
-            for path in self._written:
+            if len(self._unsettled) > MANY:
+                os.sync()  # waits for everybody's files, and is still 50 times faster than one by one
+                return
+            for path in self._unsettled:
                 descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
                 try:
                     os.fsync(descriptor)
@@ -123,7 +129,6 @@ class Draft:
             if error.errno not in _NO_LINK:
                 raise
             shutil.copy(blob, target)
-            self._written.append(target)
 
     def _note(self, path: str, size: int, sha256: str) -> None:
         shown = escaped(path)

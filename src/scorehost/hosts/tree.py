@@ -84,12 +84,12 @@ def archive(trees: Iterable[tuple[str, Tree]]) -> Iterator[bytes]:
         names = [folder] if folder else []
         names += [prefix + name for name in tree.folders]
         for name in names:
-            yield from _folders(name, made)
+            pending.write(_folders(name, made))
         for entry in tree.entries:
             path = prefix + entry.path
             parent = path.rpartition("/")[0]
             if parent:
-                yield from _folders(parent, made)
+                pending.write(_folders(parent, made))
             info = tarfile.TarInfo(path)
             info.size = entry.size
             info.mode = 0o755 if entry.executable else 0o644
@@ -117,7 +117,8 @@ def archive(trees: Iterable[tuple[str, Tree]]) -> Iterator[bytes]:
     yield pending.getvalue()
 
 
-def _folders(name: str, made: set[str]) -> Iterator[bytes]:
+def _folders(name: str, made: set[str]) -> bytes:
+    headers = []
     parts = name.split("/")
     for count in range(1, len(parts) + 1):
         path = "/".join(parts[:count])
@@ -126,7 +127,8 @@ def _folders(name: str, made: set[str]) -> Iterator[bytes]:
             info = tarfile.TarInfo(path)
             info.type = tarfile.DIRTYPE
             info.mode = 0o755
-            yield _header(info)
+            headers.append(_header(info))
+    return b"".join(headers)
 
 
 def _header(info: tarfile.TarInfo) -> bytes:
