@@ -178,6 +178,12 @@ def test_a_broken_call_fails_with_a_check_that_names_it(judge):
     assert judge(DOUBLE, raising(SubmissionFault("it ended"))) == ("FAIL", "submission-fault")
 
 
+def test_a_test_that_catches_everything_does_not_hide_a_broken_call(judge):
+    test = "def check(candidate):\n    try:\n        candidate(2)\n    except Exception:\n        pass\n"
+    lenient = Problem(**{**vars(DOUBLE), "test": test})
+    assert judge(lenient, raising(SubmissionFault("it ended"))) == ("FAIL", "submission-fault")
+
+
 @pytest.mark.parametrize("error", [AssertionError("ok"), ValueError("x"), RecursionError(), MemoryError()])
 def test_what_the_submitted_function_raises_is_no_pass(judge, error):
     assert judge(DOUBLE, raising(error)) == ("FAIL", "raised")

@@ -25,12 +25,13 @@ class DefectiveTestError(RuntimeError):
 
 
 class Watched:
-    """Passes calls on; keeps how many there were, and what the last one raised."""
+    """Passes calls on; keeps how many there were, what the last one raised, and the first fault."""
 
     def __init__(self, function: Candidate) -> None:
         self.function = function
         self.calls = 0
         self.raised: Exception | None = None
+        self.fault: SubmissionFault | None = None
 
     def __call__(self, *arguments: Any) -> Any:
         self.calls += 1
@@ -38,6 +39,8 @@ class Watched:
             return self.function(*arguments)
         except Exception as error:
             self.raised = error
+            if isinstance(error, SubmissionFault):
+                self.fault = self.fault or error
             raise
 
 
@@ -106,15 +109,16 @@ def evaluate(inputs: Mapping[str, Any]) -> dict[str, Any]:
 def _judge(problem: Problem, candidate: Watched) -> dict[str, Any]:
     try:
         problem.check(candidate)
-    except SubmissionFault as fault:
-        return _fail("submission-fault", f"call {candidate.calls}: {fault}")
     except ScoringError:
         raise  # the machinery's, not the submission's
     except Exception as error:  # noqa: BLE001  # whatever the test or the submitted function raises is no pass
         kind = type(error).__name__
-        if error is candidate.raised:
+        if candidate.fault is None and error is candidate.raised:
             return _fail("raised", f"call {candidate.calls} raised {kind}")
-        return _fail("wrong-answer", f"{kind} at {_place(error)}, after call {candidate.calls}")
+        if candidate.fault is None:
+            return _fail("wrong-answer", f"{kind} at {_place(error)}, after call {candidate.calls}")
+    if candidate.fault:  # also when the test caught it
+        return _fail("submission-fault", f"call {candidate.calls}: {candidate.fault}")
     check = evaluation_check(
         "test", title="The problem's test", status="PASS", details={"calls": candidate.calls}
     )
