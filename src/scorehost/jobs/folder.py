@@ -212,7 +212,7 @@ def point_latest(folder: JobFolder) -> str:
 
 
 def sweep(out: Path) -> None:
-    """Removes what killed jobs left below `out`: unpacked archives, drafts of attempts, folders without job.json.
+    """Removes what killed jobs left below `out`: unpacked archives, drafts, folders without job.json.
 
     A job that another process runs is left alone.
     """
