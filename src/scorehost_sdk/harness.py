@@ -26,6 +26,7 @@ MAX_BYTES = 1024 * 1024
 MAX_NODES = 100_000
 MAX_LEVELS = 64
 MAX_INT_BITS = 16_384
+MAX_INT_BYTES = MAX_INT_BITS // 8 + 1  # the sign takes a bit
 MAX_ENTRIES = 10_000
 # -1 and -2 have one hash, so honest keys made of them collide in groups of 2**n.
 MAX_SAME_HASH = 64
@@ -131,6 +132,7 @@ class _Encoder:
                 self.put(item, level + 1)
 
 
+_CONSTANTS: Dict[bytes, Any] = {b"N": None, b"T": True, b"F": False}
 _CONTAINERS: Dict[type, bytes] = {list: b"l", tuple: b"t", dict: b"d", set: b"S", frozenset: b"Z"}
 
 
@@ -140,13 +142,8 @@ def _name(kind: type) -> str:
 
 
 def _leaf(tag: bytes, data: bytes, nonfinite: bool) -> Any:
-    if tag == b"i":
-        if not 0 < len(data) <= MAX_INT_BITS // 8 + 1:  # the sign takes a bit
-            raise WireError("an int of %d bytes" % len(data))
-        number = int.from_bytes(data, "big", signed=True)
-        if number.bit_length() > MAX_INT_BITS:
-            raise WireError("an int of more than %d bits" % MAX_INT_BITS)
-        return number
+    if tag in _CONSTANTS and not data:
+        return _CONSTANTS[tag]
     if tag in b"sb":
         return data.decode("utf-8", "surrogatepass") if tag == b"s" else data
     if tag in b"fc":
@@ -154,7 +151,7 @@ def _leaf(tag: bytes, data: bytes, nonfinite: bool) -> Any:
         if not nonfinite and not all(_finite(part) for part in parts):
             raise WireError("a float that is not finite")
         return parts[0] if tag == b"f" else complex(*parts)
-    raise WireError("an unknown tag")
+    raise WireError("malformed: an unknown tag, or a constant with content")
 
 
 def decode(data: bytes, limits: Limits = REPLY, nonfinite: bool = False) -> Any:
@@ -173,43 +170,44 @@ def decode(data: bytes, limits: Limits = REPLY, nonfinite: bool = False) -> Any:
 
 # One loop, since a call for each node would double the time that a hostile reply costs.
 def _decode(data: bytes, limits: Limits, nonfinite: bool) -> Any:  # noqa: C901, PLR0912
-    position, nodes, size = 0, 0, len(data)
+    position, nodes, size, unpack = 0, 1, len(data), _NODE.unpack_from
+    kind, wanted = b"l", 1  # of the container that is being filled; the outermost holds the value
+    items: List[Any] = []
     stack: List[Tuple[bytes, int, List[Any]]] = []
     while True:
-        tag, length = _NODE.unpack_from(data, position)
-        position += 5
-        nodes += 1
-        if nodes > limits.nodes:
-            raise WireError("more than %d nodes" % limits.nodes)
+        tag, length = unpack(data, position)
+        start = position + 5
         if tag in b"ltdSZ":
-            wanted = length * 2 if tag == b"d" else length
-            if length > limits.entries or wanted * 5 > size - position:
-                raise WireError("a container of %d entries" % length)
+            position = start
+            entries = length * 2 if tag == b"d" else length
+            nodes += entries
+            if length > limits.entries or nodes > limits.nodes or entries * 5 > size - start:
+                raise WireError("a container of %d entries, or more than %d nodes" % (length, limits.nodes))
             if len(stack) >= MAX_LEVELS:
                 raise WireError("nested deeper than %d levels" % MAX_LEVELS)
-            if wanted:
-                stack.append((tag, wanted, []))
-                continue
-            value: Any = _built(tag, [])
-        elif tag in b"NTF":
-            if length:
-                raise WireError("malformed: a constant with content")
-            value = None if tag == b"N" else tag == b"T"
+            stack.append((kind, wanted, items))
+            kind, wanted, items = tag, entries, []
         else:
-            if length > size - position:
+            position = start + length
+            if position > size:
                 raise WireError("malformed: cut off")
-            value = _leaf(tag, data[position : position + length], nonfinite)
-            position += length
-        while stack:
-            items = stack[-1][2]
+            if tag == b"i":
+                if not 0 < length <= MAX_INT_BYTES:
+                    raise WireError("an int of %d bytes" % length)
+                number = int.from_bytes(data[start:position], "big", signed=True)
+                if length == MAX_INT_BYTES and number.bit_length() > MAX_INT_BITS:
+                    raise WireError("an int of more than %d bits" % MAX_INT_BITS)
+                items.append(number)
+            else:
+                items.append(_leaf(tag, data[start:position], nonfinite))
+        while len(items) == wanted:
+            if not stack:
+                if position != size:
+                    raise WireError("malformed: bytes after the value")
+                return items[0]
+            value = _built(kind, items)
+            kind, wanted, items = stack.pop()
             items.append(value)
-            if len(items) < stack[-1][1]:
-                break
-            value = _built(stack.pop()[0], items)
-        else:
-            if position != size:
-                raise WireError("malformed: bytes after the value")
-            return value
 
 
 def _built(tag: bytes, items: List[Any]) -> Any:

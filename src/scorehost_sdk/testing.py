@@ -56,7 +56,7 @@ def run_evaluator(
     }
     task = os.path.abspath(os.fspath(task_dir))
     with tempfile.TemporaryDirectory(prefix="scorehost-test-") as root:
-        present = _lay_out(root, task, artifacts, targets or {}, [os.fspath(path) for path in extra_gold])
+        present = lay_out(root, task, artifacts, targets or {}, [os.fspath(path) for path in extra_gold])
         link = LocalLink(root, names)
         inputs: Dict[str, Any] = {
             "artifacts": present,
@@ -84,7 +84,7 @@ def run_evaluator(
             link.close()
 
 
-def _lay_out(
+def lay_out(
     root: str,
     task: str,
     artifacts: Mapping[str, Union[str, bytes, "os.PathLike[str]"]],

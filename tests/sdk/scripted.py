@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import selectors
 import shutil
 import subprocess
@@ -25,6 +26,14 @@ from scorehost.hosts.frames import (
 )
 
 SDK = Path(scorehost_sdk.__file__).parent
+RETURNS = 'return {"status": "PASS", "score": 1.0, "metrics": {}, "checks": []}'
+PASSED = {"status": "PASS", "score": 1.0, "metrics": {}, "checks": []}
+
+
+def plain(body: str) -> str:
+    """A plain evaluator with this body; its first line is line 4."""
+    lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
+    return f"import os, sys, time\ndef evaluate(inputs):\n    scoring = inputs['scoring']\n{lines}\n"
 
 
 @dataclass
@@ -78,88 +87,117 @@ def evaluate(
     evaluator: str | bytes,
     *,
     answer=None,
+    raw=None,
+    answered_late=0,
     entrypoint="evaluator:evaluate",
     environments=("box",),
     trees=(),
     seconds=30.0,
     python=sys.executable,
-    answered_late=False,
-    inputs=None,
-    raw=None,
+    hang_up=False,
+    prepare=None,
+    user=None,
     **files: str,
 ) -> Outcome:
-    """Runs `evaluator` to its end; `answer(request)` gives a reply's value, or (type, message) to refuse."""
+    """Runs `evaluator` to its end, `seconds` at most.
+
+    `answer(request)` gives a reply's value, or (type, message) to refuse; `raw(request)` the reply's bytes.
+    With `answered_late` so many requests are collected, then answered from the last to the first. With
+    `hang_up` the controller goes away when the time is over, else the runner is killed then. `files` are
+    further modules of the task, `__` for `/`. `prepare(attempt)` may change the folder before the start.
+    `user` is who runs it, when the test runs as root.
+    """
     attempt = lay_out(root, evaluator, **files)
-    process = subprocess.Popen(
-        [python, "-s", str(attempt / ".scorehost" / "runner.py")],
-        cwd=attempt,
-        env={"PATH": "/usr/bin:/bin", "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    key = new_key()
-    writer, reader, outcome = FrameWriter(key), FrameReader(key), Outcome()
+    if prepare is not None:
+        prepare(attempt)
     start = Start(
         entrypoint=entrypoint,
-        inputs=inputs or {"parameters": {"n": 1}},
+        inputs={"parameters": {"n": 1}},
         environments=environments,
         single=not environments,
         trees=tuple(str(tree) for tree in trees),
         limits=Limits(),
     )
-    process.stdin.write(writer.start(start))
-    process.stdin.flush()
-    selector = selectors.DefaultSelector()
-    selector.register(process.stdout, selectors.EVENT_READ, "channel")
-    selector.register(process.stderr, selectors.EVENT_READ, "log")
-    deadline, last_at, late = time.monotonic() + seconds, None, []
-    while selector.get_map() and time.monotonic() < deadline:
-        for ready, _ in selector.select(timeout=0.2):
-            data = ready.fileobj.read1(65536)
-            if not data:
-                selector.unregister(ready.fileobj)
-            elif ready.data == "log":
-                outcome.log = (outcome.log + data)[-1_000_000:]
-            else:
-                try:
-                    frames = reader.feed(data)
-                except ChannelViolation as violation:
-                    outcome.violation = violation.message
-                    selector.unregister(ready.fileobj)
-                    continue
-                for frame in frames:
-                    if isinstance(frame, Hello):
-                        outcome.hello = frame
-                    elif isinstance(frame, (ResultFrame, FailedFrame)):
-                        outcome.last, last_at = frame, time.monotonic()
-                    elif isinstance(frame, Log):
-                        outcome.requests.append(frame)
-                    else:
-                        outcome.requests.append(frame)
-                        late.append(frame)
-                if not answered_late or len(late) >= answered_late:
-                    for frame in reversed(late):
-                        process.stdin.write(raw(frame) if raw else _reply(writer, frame, answer))
-                        process.stdin.flush()
-                    late = []
-    if selector.get_map():
-        process.kill()
+    process = subprocess.Popen(
+        [python, "-s", str(attempt / ".scorehost" / "runner.py")],
+        cwd=attempt,
+        user=user,
+        env={"PATH": "/usr/bin:/bin", "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    controller = _Controller(process, raw or answer, raw is not None, answered_late)
+    controller.write(controller.writer.start(start))
+    if controller.listen(time.monotonic() + seconds):
+        process.stdin.close() if hang_up else process.kill()
+    outcome = controller.outcome
     outcome.exit_code = process.wait(10)
-    outcome.seconds_after_last = time.monotonic() - last_at if last_at else 0.0
+    if outcome.last is not None:
+        outcome.seconds_after_last = time.monotonic() - controller.last_at
     for pipe in (process.stdin, process.stdout, process.stderr):
-        try:
+        with contextlib.suppress(BrokenPipeError):
             pipe.close()
-        except BrokenPipeError:
-            pass
     return outcome
 
 
-def _reply(writer: FrameWriter, frame, answer) -> bytes:
-    value = answer(frame) if answer else None
-    if isinstance(value, tuple):
-        return writer.refuse(frame.id, *value)
-    return writer.reply(frame.id, value)
+class _Controller:
+    def __init__(self, process, answer, raw, answered_late):
+        key = new_key()
+        self.writer, self.reader, self.outcome = FrameWriter(key), FrameReader(key), Outcome()
+        self.last_at = 0.0
+        self._process, self._answer, self._raw, self._late = process, answer, raw, answered_late
+        self._waiting = []
+
+    def write(self, data):
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(data)
+            self._process.stdin.flush()
+
+    def listen(self, deadline):
+        """Hears both streams to their end; whether one was still open at `deadline`."""
+        selector = selectors.DefaultSelector()
+        selector.register(self._process.stdout, selectors.EVENT_READ, self._hear)
+        selector.register(self._process.stderr, selectors.EVENT_READ, self._log)
+        while selector.get_map() and time.monotonic() < deadline:
+            for ready, _ in selector.select(timeout=0.2):
+                data = ready.fileobj.read1(65536)
+                if not data or not ready.data(data):
+                    selector.unregister(ready.fileobj)
+        return bool(selector.get_map())
+
+    def _log(self, data):
+        self.outcome.log = (self.outcome.log + data)[-1_000_000:]
+        return True
+
+    def _hear(self, data):
+        try:
+            frames = self.reader.feed(data)
+        except ChannelViolation as violation:
+            self.outcome.violation = violation.message
+            return False
+        for frame in frames:
+            if isinstance(frame, Hello):
+                self.outcome.hello = frame
+            elif isinstance(frame, (ResultFrame, FailedFrame)):
+                self.outcome.last, self.last_at = frame, time.monotonic()
+            else:
+                self.outcome.requests.append(frame)
+                if not isinstance(frame, Log):
+                    self._waiting.append(frame)
+        if len(self._waiting) >= self._late:
+            for frame in reversed(self._waiting):
+                self.write(self._reply(frame))
+            self._waiting = []
+        return True
+
+    def _reply(self, frame):
+        value = self._answer(frame) if self._answer else None
+        if self._raw:
+            return value
+        if isinstance(value, tuple):
+            return self.writer.refuse(frame.id, *value)
+        return self.writer.reply(frame.id, value)
 
 
 def ended(exit_code=0, stdout=b"", stderr=b"", **more):
