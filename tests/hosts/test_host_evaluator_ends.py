@@ -34,7 +34,9 @@ def evaluate(inputs):
 
 
 async def test_an_evaluator_may_be_silent_and_still_give_a_result(scoring):
-    scored = await scoring("import time\ndef evaluate(inputs):\n    time.sleep(4)\n    return passed()\n", **SMALL)
+    scored = await scoring(
+        "import time\ndef evaluate(inputs):\n    time.sleep(4)\n    return passed()\n", **SMALL
+    )
     assert (scored.result.status, scored.result.score) == ("PASS", 1.0)
 
 
@@ -65,7 +67,9 @@ def evaluate(inputs):
     ],
 )
 async def test_an_evaluator_that_does_not_return_is_told_by_kind_and_place(scoring, ending, kind, words):
-    scored = await scoring(f"import ctypes, os, sys\ndef evaluate(inputs):\n    print('here')\n    {ending}\n", **SMALL)
+    scored = await scoring(
+        f"import ctypes, os, sys\ndef evaluate(inputs):\n    print('here')\n    {ending}\n", **SMALL
+    )
     error = scored.result.error
     assert (scored.result.status, error.kind, error.phase.value) == ("ERROR", kind, "evaluate")
     for word in words:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from trial import IMAGE, score_one, write_submission, write_task
 
 from scorehost.engine.opening import open_engine
+from trial import IMAGE, score_one, write_submission, write_task
 
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]
 

@@ -127,6 +127,7 @@ class Dialogue:
             )
         if code == KILLED and (state.oom_killed or kills):
             self.host.ended = "oom"
+            self.host.note_oom()
             text = "the evaluator's host ran out of memory" + self._memory_words()
             return failure(Phase.EVALUATE, "evaluator_oom", text)
         if code == KILLED or code is None:
@@ -204,8 +205,8 @@ class _Talk:
                 host.printed += len(chunk.data)
                 if chunk.stream == "stderr":
                     self._d.log.add(chunk.data)
-                    if host.printed > host.blueprint.limits.output_total_bytes:
-                        await host.end("output_limit")
+                    if host.flooded and not host.ended:
+                        group.start_soon(host.end, "output_limit")  # reading on: what is not read ends slowly
                     continue
                 for frame in self._reader.feed(chunk.data):
                     self._take(frame, group)

@@ -13,7 +13,7 @@ from scorehost.errors import Conflict, EngineRefused, EngineUnreachable, NotFoun
 from scorehost.hosts.blueprint import ROOT
 from scorehost.hosts.capture import Capture
 from scorehost.hosts.groups import task_group
-from scorehost.hosts.host import OOM_LIMIT, Host
+from scorehost.hosts.host import Host
 from scorehost.hosts.usage import crowded_out
 
 TIMED_OUT = 124
@@ -60,12 +60,10 @@ class Output:
         self.stdout = Capture(keep)
         self.stderr = Capture(keep)
 
-    async def take(self, stream: str, data: bytes) -> None:
-        """Takes a piece; ends the host when all its processes together printed too much."""
+    def take(self, stream: str, data: bytes) -> None:
+        """Takes a piece, and counts it into what all processes of the host printed."""
         (self.stdout if stream == "stdout" else self.stderr).add(data)
         self._host.printed += len(data)
-        if self._host.printed > self._host.blueprint.limits.output_total_bytes:
-            await self._host.end("output_limit")
 
     @property
     def truncated(self) -> bool:
@@ -110,15 +108,21 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
             if order.stdin is not None:
                 group.start_soon(_feed, stream, order.stdin)
             with anyio.move_on_after(order.seconds) as deadline:
-                await _drain(stream, output)
-                code = await exit_code(host, exec_id)
+                await _drain(host, stream, output)
+                code = KILLED if host.flooded else await exit_code(host, exec_id)
             if deadline.cancelled_caught:
                 timed_out = True
                 crowded = crowded_out(host.container) > crowd
-                await on_deadline()
-                with anyio.move_on_after(DRAIN_SECONDS):
-                    await _drain(stream, output)
+                with anyio.move_on_after(DRAIN_SECONDS) as drained:
+                    async with task_group() as ending:
+                        # Side by side: the engine is slow to end what is not read.
+                        ending.start_soon(_drain, host, stream, output)
+                        with anyio.CancelScope(shield=True):
+                            await on_deadline()
+                        drained.deadline = anyio.current_time() + DRAIN_SECONDS
             group.cancel_scope.cancel()
+        if host.flooded:
+            await host.end("output_limit")
     except (Conflict, NotFound):
         await note_loss(host)
         return LOST
@@ -133,8 +137,6 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
     crowded = crowded or crowded_out(host.container) > crowd
     lost = code is None or (code == KILLED and await taken_along(host, kills))
     oom = host.memory.kills(host.container) > kills or (lost and host.ended == "oom")
-    if host.memory.kills(host.container) >= OOM_LIMIT:
-        await host.end("oom")
     return ExecOutcome(
         exit_code=KILLED if code is None else code,
         stdout=output.stdout.content(),
@@ -201,6 +203,8 @@ def _noted(host: Host, state: ContainerState | None) -> bool:
         return False
     oom = state is not None and (state.oom_killed or host.memory.kills(host.container) > 0)
     host.ended = host.ended or ("oom" if oom else "lost")
+    if oom:
+        host.note_oom()
     return True
 
 
@@ -209,9 +213,10 @@ def _crowded_words(host: Host) -> bytes:
     return f"\n[scorehost: this host's limit of {limit} processes was reached]\n".encode()
 
 
-async def _drain(stream: Stream, output: Output) -> None:
-    while (chunk := await stream.receive()) is not None:
-        await output.take(chunk.stream, chunk.data)
+async def _drain(host: Host, stream: Stream, output: Output) -> None:
+    """Reads to the end, or until the host printed too much: its stream is then closed before it is ended."""
+    while not host.flooded and (chunk := await stream.receive()) is not None:
+        output.take(chunk.stream, chunk.data)
 
 
 async def _feed(stream: Stream, data: bytes) -> None:

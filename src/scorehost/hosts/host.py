@@ -26,12 +26,12 @@ from scorehost.hosts.tree import ChangedWhileSent, Tree, archive
 from scorehost.hosts.usage import Usage, read_usage
 from scorehost.model.failure import Phase, failure
 from scorehost.model.ids import utc_now
+from scorehost.model.limits import MIB
 from scorehost.model.result import HostUsage
 
 _log = structlog.get_logger()
 CLEANUP_SECONDS = 30.0
 UPLOAD_SECONDS = 1800.0
-OOM_LIMIT = 10
 SETTLE_SECONDS = 1.0  # from the end of a container's output to the engine knowing that it has ended
 
 
@@ -52,12 +52,22 @@ class Host:
     ended: str = ""
     usage: Usage = field(default_factory=Usage)
 
+    @property
+    def flooded(self) -> bool:
+        """Whether all processes of it together printed more than they may."""
+        return self.printed > self.blueprint.limits.output_total_bytes
+
     async def end(self, why: str) -> None:
         """Kills the container; the first reason stands. Its removal comes with the end of its block."""
         if not self.ended:
             self.ended = why
             self.usage = await read_usage(self.engine, self.container, self.users.main, running=False)
             await self.engine.kill(self.container)
+
+    def note_oom(self) -> None:
+        """Memory ran out: a peak that is not known is the limit, since that is when the kernel kills."""
+        peak = self.usage.peak_memory_bytes or self.blueprint.limits.memory_mb * MIB
+        self.usage = Usage(peak, self.usage.cpu_seconds)
 
     async def state(self) -> ContainerState | None:
         """What the engine knows of the container, given a moment to see an end; None when it is gone."""
@@ -126,6 +136,11 @@ async def made_host(
     ):
         container = await site.engine.create(spec)
     host = Host(site.engine, blueprint, image, users, container, spec.name, site.memory)
+
+    async def end() -> None:
+        await host.end("oom")
+
+    site.memory.guard(container, end)
     try:
         with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
             await site.engine.upload(container, spec.workdir, archive(trees.items()))

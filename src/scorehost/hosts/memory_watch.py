@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import anyio
 import structlog
+from anyio.abc import TaskGroup
 
 from scorehost.engine.door import Engine
 from scorehost.errors import EngineError
@@ -15,6 +16,7 @@ from scorehost.hosts import labels
 
 _log = structlog.get_logger()
 RECONNECT_SECONDS = 1.0
+OOM_LIMIT = 10
 
 
 class MemoryWatch:
@@ -22,6 +24,7 @@ class MemoryWatch:
 
     def __init__(self) -> None:
         self._kills: Counter[str] = Counter()
+        self._guarded: dict[str, Callable[[], Awaitable[None]]] = {}
 
     def kills(self, container: str) -> int:
         """Kills seen so far in one container."""
@@ -30,21 +33,36 @@ class MemoryWatch:
     def forget(self, container: str) -> None:
         """The container is gone."""
         self._kills.pop(container, None)
+        self._guarded.pop(container, None)
 
-    def _tell(self, container: str) -> None:
+    def guard(self, container: str, end: Callable[[], Awaitable[None]]) -> None:
+        """Calls `end` when the container's processes were killed `OOM_LIMIT` times: it only wastes time then."""
+        self._guarded[container] = end
+
+    def _tell(self, container: str, group: TaskGroup) -> None:
         self._kills[container] += 1
+        if self._kills[container] >= OOM_LIMIT and container in self._guarded:
+            group.start_soon(_ended, self._guarded.pop(container))
 
-    async def _follow(self, engine: Engine, job: str) -> None:
+    async def _follow(self, engine: Engine, job: str, group: TaskGroup) -> None:
         while True:
             try:
                 async with engine.events({labels.JOB: job}) as events:
                     async for event in events:
                         if event.action == "oom":
-                            self._tell(event.container)
+                            self._tell(event.container, group)
             except EngineError as error:
                 # Without events the engine's own flag still tells; the stream is only finer.
                 _log.debug("event stream lost", reason=error.message)
             await anyio.sleep(RECONNECT_SECONDS)
+
+
+async def _ended(end: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await end()
+    except EngineError as error:
+        # Its limits of time hold all the same, and its removal comes with the attempt's end.
+        _log.warning("a host that ran out of memory again and again was not ended", reason=error.message)
 
 
 @asynccontextmanager
@@ -52,7 +70,7 @@ async def watch_memory(engine: Engine, job: str) -> AsyncIterator[MemoryWatch]:
     """Follows the events of one job's containers while the block runs."""
     watch = MemoryWatch()
     async with anyio.create_task_group() as group:
-        group.start_soon(watch._follow, engine, job)  # noqa: SLF001 - its own class, one file
+        group.start_soon(watch._follow, engine, job, group)  # noqa: SLF001 - its own class, one file
         try:
             yield watch
         finally:

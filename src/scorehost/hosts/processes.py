@@ -68,9 +68,11 @@ class Process:
             async with opening as stream, task_group() as group:
                 task_status.started(self)
                 group.start_soon(self._send_all, stream)
-                while (chunk := await stream.receive()) is not None:
+                while not self.host.flooded and (chunk := await stream.receive()) is not None:
                     await self._take(chunk.stream, chunk.data)
                 group.cancel_scope.cancel()
+            if self.host.flooded:
+                await self.host.end("output_limit")  # once its stream is closed: what is not read ends slowly
         except (Conflict, NotFound):
             await note_loss(self.host)
             self._end(LOST)
@@ -159,8 +161,6 @@ class Process:
 
     async def _take(self, stream: str, data: bytes) -> None:
         self.host.printed += len(data)
-        if self.host.printed > self.host.blueprint.limits.output_total_bytes:
-            await self.host.end("output_limit")
         while self._rest is None and sum(map(len, self._unread.values())) > UNREAD_BYTES:
             await self._changed.wait()
         if self._rest is not None:
