@@ -10,7 +10,7 @@ class ExecResult(NamedTuple):
     """The end of one process. An exit code is never a verdict: what it means is the evaluator's to say.
 
     `stdout` and `stderr` are text with undecodable bytes replaced; the bytes stand beside them. `exit_code`
-    is 124 after a timeout and None when the host was lost. `duration_seconds` is wall time.
+    is 124 after a timeout and 137 after the loss of the host. `duration_seconds` is wall time.
     """
 
     exit_code: Optional[int]

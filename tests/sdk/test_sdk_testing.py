@@ -1,0 +1,171 @@
+"""An author tests an evaluator without an engine, and gets what a real host would give."""
+
+import pytest
+
+import scorehost_sdk
+from scorehost_sdk import SubmissionFault, UnknownEnvironment, evaluation_check
+from scorehost_sdk.testing import run_evaluator
+
+
+@pytest.fixture
+def task(tmp_path):
+    folder = tmp_path / "tasks" / "adds"
+    (folder / "evaluation").mkdir(parents=True)
+    (folder / "evaluation" / "expected.txt").write_text("42")
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "exact.py").write_text("def same(a, b): return a.strip() == b.strip()\n")
+
+    def write(source):
+        (folder / "evaluator.py").write_text(source)
+        return folder
+
+    return write
+
+
+COMPARES = """
+import os
+from shared.exact import same
+def evaluate(inputs):
+    if "answer" not in inputs["artifacts"]:
+        return {"status": "FAIL"}
+    with open(inputs["artifacts"]["answer"]) as mine:
+        with open(os.path.join(inputs["evaluation_dir"], "expected.txt")) as gold:
+            right = same(mine.read(), gold.read())
+    return {"status": "PASS" if right else "FAIL", "metrics": inputs["parameters"]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("artifacts", "status"), [({"answer": "42\n"}, "PASS"), ({"answer": b"41"}, "FAIL"), ({}, "FAIL")]
+)
+def test_an_evaluator_judges_artifacts_against_its_gold(task, artifacts, status):
+    assert run_evaluator(task(COMPARES), artifacts)["status"] == status
+
+
+def test_artifacts_may_be_files_and_folders_and_parameters_arrive(task, tmp_path):
+    (tmp_path / "answer.txt").write_text("42")
+    value = run_evaluator(task(COMPARES), {"answer": tmp_path / "answer.txt"}, parameters={"n": 1})
+    assert value == {"status": "PASS", "metrics": {"n": 1}}
+
+
+def test_two_tasks_with_one_module_name_do_not_mix(task, tmp_path):
+    first = task(COMPARES)
+    assert run_evaluator(first, {"answer": "42"})["status"] == "PASS"
+    assert run_evaluator(task("def evaluate(i): return {'status': 'second'}"), {})["status"] == "second"
+
+
+def test_execs_run_as_local_programs_with_the_words_of_a_host(task):
+    source = """
+def evaluate(inputs):
+    scoring = inputs["scoring"]
+    shell = ["sh", "-c", "cat; echo $A $B; echo no >&2; exit 3"]
+    done = scoring.exec("box", shell, stdin="in ", env={"B": "2"})
+    slow = scoring.exec("box", ["sleep", "60"], timeout=0.2)
+    none = scoring.exec("box", ["no-such-program"])
+    scoring.write_file("box", "/attempt/output/a", "x" * 10)
+    read = scoring.read_file("box", "/attempt/output/a")
+    seen = scoring.exec("box", ["cat", "/attempt/output/a"]).stdout
+    return [done, slow, none, read, seen]
+"""
+    done, slow, none, read, seen = run_evaluator(task(source), {}, environments={"box": {"A": "1"}})
+    assert (done.exit_code, done.stdout.split(), done.stderr, done.ok) == (
+        3,
+        ["in", "1", "2"],
+        "no\n",
+        False,
+    )
+    assert (slow.timed_out, slow.exit_code, slow.ok) == (True, 124, False)
+    assert slow.duration_seconds < 5
+    assert none.exit_code == 126
+    assert (read, seen) == (b"x" * 10, "x" * 10)
+
+
+def test_an_async_evaluator_awaits_and_opens(task):
+    source = """
+async def evaluate(inputs):
+    async with inputs["scoring"].open("box", ["cat"]) as process:
+        await process.send("one\\ntwo")
+        first = await process.read_line(5)
+        await process.close_stdin()
+        rest = await process.wait(5)
+    return [first, rest.stdout, rest.exit_code]
+"""
+    assert run_evaluator(task(source), {}, environments=["box"]) == ["one\n", "two", 0]
+
+
+def test_untrusted_calls_work_and_an_uncaught_fault_passes_through(task):
+    source = """
+from scorehost_sdk import untrusted
+def evaluate(inputs):
+    add = untrusted(inputs["scoring"], "box", inputs["artifacts"]["code"], "add")
+    return {"status": "PASS" if add(1, 2) == 3 else "FAIL"}
+"""
+    right = {"code": "def add(a, b): return a + b"}
+    assert run_evaluator(task(source), right, environments=["box"]) == {"status": "PASS"}
+    with pytest.raises(SubmissionFault):
+        run_evaluator(task(source), {"code": "import os; os._exit(0)"}, environments=["box"])
+
+
+def test_unknown_names_raise_as_in_a_host(task):
+    with pytest.raises(UnknownEnvironment, match="'nosuch'"):
+        run_evaluator(
+            task("def evaluate(i): i['scoring'].exec('nosuch', ['true'])"), {}, environments=["box"]
+        )
+
+
+def test_without_environments_programs_run_beside_the_evaluator(task):
+    source = "def evaluate(i): return i['scoring'].exec(None, ['echo', 'hi']).stdout"
+    assert run_evaluator(task(source), {}) == "hi\n"
+
+
+def test_a_check_row_holds_every_field_of_the_format():
+    result = scorehost_sdk.ExecResult(exit_code=1, stdout="a", stderr="b", duration_seconds=0.5)
+    row = evaluation_check(
+        "id", title="t", status="FAIL", script="check.py", environment="box", exec_result=result,
+        message="m", details={"a": 1}, score=1, max_score=2, weight=3, severity="high",
+        recommendation="r", evidence_refs=("e",), visibility="public", tags=["x"],
+    )  # fmt: skip
+    assert row == {
+        "id": "id",
+        "title": "t",
+        "status": "FAIL",
+        "script": "check.py",
+        "environment": "box",
+        "exec": {
+            "exit_code": 1,
+            "stdout": "a",
+            "stderr": "b",
+            "truncated": False,
+            "timed_out": False,
+            "oom_killed": False,
+            "duration_seconds": 0.5,
+        },
+        "message": "m",
+        "details": {"a": 1},
+        "score": 1,
+        "max_score": 2,
+        "weight": 3,
+        "severity": "high",
+        "recommendation": "r",
+        "evidence_refs": ["e"],
+        "visibility": "public",
+        "tags": ["x"],
+    }
+
+
+def test_a_bad_check_row_raises_nothing_in_the_evaluator():
+    assert evaluation_check("id", status="maybe", visibility="all")["status"] == "maybe"
+
+
+@pytest.mark.parametrize(
+    ("fields", "ok"),
+    [
+        ({"exit_code": 0}, True),
+        ({"exit_code": 1}, False),
+        ({"exit_code": 0, "timed_out": True}, False),
+        ({"exit_code": 0, "oom_killed": True}, False),
+        ({"exit_code": None, "host_lost": True}, False),
+    ],
+)
+def test_ok_means_ended_by_itself_with_zero(fields, ok):
+    assert scorehost_sdk.ExecResult(**{"stdout": "", "stderr": "", **fields}).ok is ok
