@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import ssl
 from contextlib import asynccontextmanager, suppress
 
 import anyio
@@ -43,7 +44,7 @@ async def closing_quietly(stream):
     try:
         yield
     finally:
-        with suppress(*GONE):
+        with suppress(*GONE, ssl.SSLError):
             await stream.aclose()
 
 
@@ -118,7 +119,7 @@ async def proxy(target, listener, relay):
                 with suppress(*GONE):
                     await relay(engine, client)
                 # The client has all of it: closing ends the other direction too, without a cancel.
-                with suppress(*GONE, anyio.BusyResourceError):
+                with suppress(*GONE, anyio.BusyResourceError, ssl.SSLError):
                     await anyio.aclose_forcefully(client)
 
             async with anyio.create_task_group() as group:

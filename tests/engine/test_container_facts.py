@@ -7,11 +7,13 @@ import re
 import secrets
 import tarfile
 
+import anyio
 import docker
 import pytest
 from contract_kit import IMAGE, MIB, USER, exit_code, read_all, tar_of
 
 from scorehost.engine.door import Tmpfs
+from scorehost.engine.endpoint import resolve
 from scorehost.errors import EngineRefused, EngineTimeout
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker]
@@ -33,7 +35,7 @@ def tag():
     """A tag of the test's own; its image goes when the test ends."""
     name = f"scorehost-test/{secrets.token_hex(8)}:1"
     yield name
-    client = docker.APIClient(version="1.41")
+    client = docker.APIClient(resolve(None).url, version="1.41")
     try:
         client.remove_image(name, force=True)
     except docker.errors.ImageNotFound:
@@ -105,7 +107,7 @@ async def test_a_container_has_no_rights_no_network_and_its_limits(docker_engine
 
 async def test_limits_and_settings_reach_the_engine(docker_engine, make_real_spec):
     container = await docker_engine.create(make_real_spec(cpus=0.5))
-    client = docker.APIClient(version="1.41")
+    client = docker.APIClient(resolve(None).url, version="1.41")
     config = client.inspect_container(container)
     client.close()
     host = config["HostConfig"]
@@ -135,7 +137,7 @@ async def test_nothing_that_an_image_says_matters(docker_engine, make_real_spec,
     assert "GIVEN=1" in env  # what is given wins over what is cleared
     assert "planted" not in out
     assert out.splitlines()[-1] == str(USER)
-    client = docker.APIClient(version="1.41")
+    client = docker.APIClient(resolve(None).url, version="1.41")
     config = client.inspect_container(spec.name)
     client.close()
     assert config["Config"]["Healthcheck"] == {"Test": ["NONE"]}
@@ -171,10 +173,22 @@ async def test_a_recipe_that_cannot_be_read_is_refused_with_the_engines_words(do
     assert refused.value.status == 0
 
 
-async def test_a_build_that_hangs_ends_at_its_limit(docker_engine, tmp_path, tag):
+async def test_a_build_that_hangs_ends_at_its_limit_and_so_does_its_container(docker_engine, tmp_path, tag):
+    marker = secrets.token_hex(8)
+    recipe = f"FROM {IMAGE}\nRUN echo begun-{marker}; sleep 300\n"
     with pytest.raises(EngineTimeout, match=r"build\.log"):
-        await build(docker_engine, tmp_path, tag, f"FROM {IMAGE}\nRUN echo begun; sleep 300\n", timeout=4.0)
-    assert "begun" in (tmp_path / "build.log").read_text()
+        await build(docker_engine, tmp_path, tag, recipe, timeout=10.0)
+    assert f"begun-{marker}" in (tmp_path / "build.log").read_text()
+    client = docker.APIClient(resolve(None).url, version="1.41")
+    for _ in range(50):
+        left = [row for row in client.containers(all=True) if marker in row["Command"]]
+        if not left:
+            break
+        await anyio.sleep(0.1)
+    for row in left:
+        client.remove_container(row["Id"], force=True)
+    client.close()
+    assert left == []
 
 
 async def test_a_registry_that_cannot_be_reached_is_told_in_its_own_words(docker_engine):

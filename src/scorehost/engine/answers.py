@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -43,13 +44,10 @@ def engine_info(info: Any, version: Any, endpoint: Endpoint) -> EngineInfo:
 
 def engine_seconds(info: Any) -> str:
     """The engine's own clock out of /info, as seconds.nanoseconds since the epoch."""
-    moment, _, rest = str(info["SystemTime"]).partition(".")
-    fraction = "".join(digit for digit in rest.partition("Z")[0].partition("+")[0].partition("-")[0])
-    zone = rest[len(fraction) :] if rest else ""
-    if not rest and moment.endswith("Z"):
-        moment, zone = moment[:-1], "Z"
-    whole = datetime.fromisoformat(moment + zone.replace("Z", "+00:00"))
-    return f"{int(whole.timestamp())}.{fraction[:9]:0<9}"
+    text = str(info["SystemTime"])
+    fraction = re.search(r"\.(\d{1,9})", text)
+    whole = int(datetime.fromisoformat(text).timestamp())
+    return f"{whole}.{fraction[1] if fraction else '':0<9}"
 
 
 def image(answer: Any, reference: str) -> Image:

@@ -6,6 +6,8 @@ import json
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
 from scorehost.engine import answers
 from scorehost.engine.bodies import body_of
 from scorehost.engine.calls import REMOVE_SECONDS, START_SECONDS, Call, Caller, twice_at_most
@@ -14,7 +16,8 @@ from scorehost.engine.docker_events import event_stream
 from scorehost.engine.docker_images import build_image, pull_image
 from scorehost.engine.hijack import hijack
 from scorehost.engine.linger import lingering
-from scorehost.engine.paths import quoted
+from scorehost.engine.paths import quoted, quoted_reference
+from scorehost.engine.translate import translated
 from scorehost.engine.wire import Request, exchange
 from scorehost.errors import Conflict, EngineRefused, NotFound
 
@@ -55,7 +58,7 @@ class DockerEngine:
 
     async def image(self, reference: str) -> Image:
         """The image that `reference` resolves to; NotFound when it is not present."""
-        path = f"/images/{quoted(reference, safe='/:@')}/json"
+        path = f"/images/{quoted_reference(reference)}/json"
         answer = await self._caller.call(Call(f"look the image {reference} up", "GET", path, again=True))
         return answers.image(answer, reference)
 
@@ -247,10 +250,13 @@ class DockerEngine:
             head_seconds=REMOVE_SECONDS,
         )
         try:
-            async with exchange(self._endpoint, request) as response:
-                await response.read(ANSWER_BYTES)
+            with anyio.fail_after(REMOVE_SECONDS):
+                async with exchange(self._endpoint, request) as response:
+                    await response.read(ANSWER_BYTES)
         except NotFound:
             return
+        except TimeoutError as error:
+            raise translated(error, doing=request.doing, endpoint=self._endpoint) from error
 
     async def list_containers(self, labels: Mapping[str, str | None]) -> list[Listed]:
         """Containers in any state that carry all `labels`; a value of None asks for the key alone."""

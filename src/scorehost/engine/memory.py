@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from scorehost.engine.door import Chunk
+    from scorehost.engine.door import Chunk, Engine
 
 STOPPED = 409
 
@@ -370,3 +370,7 @@ class MemoryEngine:
         finally:
             self._listeners.remove(listener)
             listener.pipe.abandon()
+
+
+if TYPE_CHECKING:
+    _keeps_the_protocol: type[Engine] = MemoryEngine

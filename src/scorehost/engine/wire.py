@@ -26,6 +26,7 @@ HEAD_SECONDS = 60.0  # from the request's last byte to the response's head
 READ_BYTES = 64 * 1024
 HEAD_BYTES = 64 * 1024
 ERROR_BODY_BYTES = 64 * 1024
+ERROR_BODY_SECONDS = 10.0  # an error status is known already; its words are worth this wait
 SWITCHING = 101
 FIRST_ERROR = 400
 
@@ -158,7 +159,7 @@ class Response:
             async for data in self._chunks():
                 yield data
         elif "content-length" in self.headers:
-            left = int(self.headers["content-length"])
+            left = self._number(self.headers["content-length"], 10)
             while left:
                 data = await self.receive()
                 if not data:
@@ -171,7 +172,7 @@ class Response:
 
     async def _chunks(self) -> AsyncGenerator[bytes, None]:
         while True:
-            size = int(await self._line() or b"0", 16)
+            size = self._number((await self._line()).decode("latin-1"), 16)
             if not size:
                 return
             while size:
@@ -182,6 +183,12 @@ class Response:
                 size -= len(part)
                 yield part
             await self._line()
+
+    def _number(self, text: str, base: int) -> int:
+        try:
+            return int(text, base)
+        except ValueError:
+            raise self.broken("speaks no HTTP") from None
 
     async def _line(self) -> bytes:
         while (end := self._buffer.find(b"\r\n")) < 0:
@@ -202,8 +209,10 @@ class Response:
 
     async def refusal(self) -> EngineRefused:
         """The exception for an error status, with the engine's words from the body."""
-        words = words_of(await self.read(ERROR_BODY_BYTES))
-        return refused(self.status, words, self._request.doing)
+        body = b""
+        with anyio.move_on_after(ERROR_BODY_SECONDS):
+            body = await self.read(ERROR_BODY_BYTES)
+        return refused(self.status, words_of(body), self._request.doing)
 
 
 @asynccontextmanager
@@ -239,13 +248,15 @@ async def exchange(endpoint: Endpoint, request: Request) -> AsyncIterator[Respon
 
 
 async def _send(stream: ByteStream, request: Request) -> Exception | None:
-    """Sends head and body; gives the error when the engine stopped reading, for its answer says why."""
+    """Sends head and body; gives the error when the engine stopped reading, for its answer says why.
+
+    There is no "Connection: close": with it, Docker 20.10 did not see a build's connection go, and built on.
+    """
     fields: dict[str, Any] = {"Host": "docker", "User-Agent": "scorehost", **request.headers}
     if request.length is None:
         fields["Transfer-Encoding"] = "chunked"
     else:
         fields["Content-Length"] = request.length
-    fields.setdefault("Connection", "close")
     lines = [
         f"{request.method} {request.path} HTTP/1.1",
         *(f"{name}: {value}" for name, value in fields.items()),
