@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import anyio
 
 from scorehost.engine.door import Engine, Image
-from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout, NotFound
+from scorehost.engine.threads import in_thread
+from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout, NotFound, UsageError
 from scorehost.hosts import labels
 from scorehost.hosts.recipe import Recipe
 from scorehost.model.failure import Phase, failure
 
 OWN_PREFIX = "scorehost/"
 PULL_SECONDS = 1800.0
+FILE_THREADS = 2
 
 Choice = str | Recipe
 
@@ -32,6 +35,7 @@ class Images:
         self._say = say
         self._locks: dict[Choice, anyio.Lock] = {}
         self._found: dict[Choice, Image | AttemptFailed] = {}
+        self._files = anyio.CapacityLimiter(FILE_THREADS)
 
     async def resolve(self, choice: Choice, *, build_seconds: float) -> Image:
         """The image to run. Raises AttemptFailed (image_missing, image_pull_failed, image_build_failed)."""
@@ -73,9 +77,21 @@ class Images:
             ) from None
 
     async def _built(self, recipe: Recipe, seconds: float) -> Image:
-        bases = {base: (await self._present_or_pulled(base)).id for base in recipe.bases()}
-        digest = recipe.digest(bases)
-        tag = f"scorehost/built:{digest[:24]}"
+        try:
+            names = await in_thread(recipe.bases, self._files)
+            bases = {base: (await self.resolve(base, build_seconds=seconds)).id for base in names}
+            digest = await in_thread(lambda: recipe.digest(bases), self._files)
+            tag = f"scorehost/built:{digest[:24]}"
+            # Two recipes of one content are one image.
+            async with self._locks.setdefault(tag, anyio.Lock()):
+                return await self._present_or_built(recipe, digest, tag, seconds)
+        except UsageError as error:
+            raise _failed("image_build_failed", error.message, error.hint) from error
+        except OSError as error:
+            text = f"a file for {recipe.dockerfile} cannot be read: {error.strerror}: {error.filename}"
+            raise _failed("image_build_failed", text, "See that the recipe's folder is readable.") from error
+
+    async def _present_or_built(self, recipe: Recipe, digest: str, tag: str, seconds: float) -> Image:
         try:
             return await self._engine.image(tag)
         except NotFound:
@@ -84,7 +100,9 @@ class Images:
         self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
         log = self._logs / f"build-{digest[:24]}.log"
         try:
-            with recipe.context() as context:
+            with TemporaryDirectory(prefix="scorehost-context-") as folder:
+                context = Path(folder) / "context.tar"
+                await in_thread(lambda: recipe.write_context(context), self._files)
                 await self._engine.build(
                     context,
                     dockerfile=recipe.dockerfile.name,

@@ -89,4 +89,6 @@ def _start_ticks(pid: int) -> int | None:
     except OSError:
         return None
     # The command's name may hold spaces and parentheses: fields are counted from the last one.
-    return int(text.rpartition(")")[2].split()[19])
+    fields = text.rpartition(")")[2].split()
+    # One that has ended and waits for its parent to notice (Z, X) owns nothing any more.
+    return None if fields[0] in "ZX" else int(fields[19])

@@ -36,7 +36,7 @@ class MemoryWatch:
         self._guarded.pop(container, None)
 
     def guard(self, container: str, end: Callable[[], Awaitable[None]]) -> None:
-        """Calls `end` when the container's processes were killed `OOM_LIMIT` times: it only wastes time then."""
+        """Calls `end` once the kernel killed `OOM_LIMIT` processes of it: more of that only wastes time."""
         self._guarded[container] = end
 
     def _tell(self, container: str, group: TaskGroup) -> None:

@@ -9,14 +9,20 @@ import re
 import stat
 import tarfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from scorehost.errors import UsageError
 
-_FROM = re.compile(r"^\s*FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?", re.IGNORECASE | re.MULTILINE)
+_COMMENT = re.compile(r"^\s*#.*\n?", re.MULTILINE)
+_CONTINUED = re.compile(r"\\[ \t]*\r?\n")
+_LINE = re.compile(
+    r"^\s*(?:ARG\s+(?P<arg>\w+)=(?P<value>\S+)"
+    r"|FROM\s+(?:--\S+\s+)*(?P<base>\S+)(?:\s+AS\s+(?P<stage>\S+))?"
+    r"|(?:COPY|ADD)\s+(?:--\S+\s+)*?--from=(?P<source>\S+))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +33,30 @@ class Recipe:
     shared: tuple[Path, ...] = ()
 
     def bases(self) -> tuple[str, ...]:
-        """The images that FROM lines name, without the recipe's own stages and `scratch`."""
+        """The images that it builds on or copies from, without its own stages and `scratch`.
+
+        A name with a variable counts with the default of an ARG before the first FROM, and not without one.
+        """
+        text = self.dockerfile.read_text(encoding="utf-8", errors="replace")
         stages: set[str] = {"scratch"}
-        bases = []
-        for match in _FROM.finditer(self.dockerfile.read_text(encoding="utf-8", errors="replace")):
-            if match[1].lower() not in stages and "$" not in match[1]:
-                bases.append(match[1])
-            if match[2]:
-                stages.add(match[2].lower())
+        defaults: dict[str, str] = {}
+        bases: list[str] = []
+        count = 0
+
+        def value(found: re.Match[str]) -> str:
+            return defaults.get(found[1] or found[2], found[0])
+
+        for line in _LINE.finditer(_CONTINUED.sub(" ", _COMMENT.sub("", text))):
+            if line["arg"]:
+                if not count:
+                    defaults[line["arg"]] = line["value"].strip("\"'")
+                continue
+            name = _VARIABLE.sub(value, line["base"]) if line["base"] else line["source"]
+            if name.lower() not in stages and "$" not in name and not (line["source"] and name.isdigit()):
+                bases.append(name)
+            count += bool(line["base"])
+            if line["stage"]:
+                stages.add(line["stage"].lower())
         return tuple(dict.fromkeys(bases))
 
     def digest(self, base_ids: Mapping[str, str]) -> str:
@@ -50,24 +72,20 @@ class Recipe:
             digest.update(hashlib.sha256(_content(path, status)).digest())
         return digest.hexdigest()
 
-    @contextmanager
-    def context(self) -> Iterator[Path]:
-        """A tar file of the context, gone when the block ends. Times and owners are 0."""
-        with TemporaryDirectory(prefix="scorehost-context-") as folder:
-            target = Path(folder) / "context.tar"
-            with tarfile.open(target, "w", format=tarfile.GNU_FORMAT) as archive:
-                for name, path in self._files():
-                    status = path.lstat()
-                    info = tarfile.TarInfo(name)
-                    info.mode = 0o755 if status.st_mode & 0o100 else 0o644
-                    content = _content(path, status)
-                    if stat.S_ISLNK(status.st_mode):
-                        info.type, info.linkname = tarfile.SYMTYPE, content.decode("utf-8", "surrogateescape")
-                        archive.addfile(info)
-                    else:
-                        info.size = len(content)
-                        archive.addfile(info, io.BytesIO(content))
-            yield target
+    def write_context(self, target: Path) -> None:
+        """Writes the context as a tar file; times and owners are 0. Raises OSError."""
+        with tarfile.open(target, "w", format=tarfile.GNU_FORMAT) as archive:
+            for name, path in self._files():
+                status = path.lstat()
+                info = tarfile.TarInfo(name)
+                info.mode = 0o755 if status.st_mode & 0o100 else 0o644
+                content = _content(path, status)
+                if stat.S_ISLNK(status.st_mode):
+                    info.type, info.linkname = tarfile.SYMTYPE, content.decode("utf-8", "surrogateescape")
+                    archive.addfile(info)
+                else:
+                    info.size = len(content)
+                    archive.addfile(info, io.BytesIO(content))
 
     def _files(self) -> list[tuple[str, Path]]:
         found = [
