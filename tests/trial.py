@@ -54,7 +54,7 @@ class Scored:
 def write_task(
     root: Path, evaluator: str, *, task_id: str = "t", gold: Mapping[str, bytes] | None = None, **spec: Any
 ) -> Path:
-    """Writes a dataset of one task below `root`; `spec` holds further keys of task.yaml. Gives the dataset."""
+    """Writes a dataset of one task below `root`, which it gives back; `spec` are more keys of task.yaml."""
     folder = root / "tasks" / task_id
     folder.mkdir(parents=True)
     (root / "dataset.yaml").write_text("format: scorehost.dataset/1\ndataset_id: d\nversion: '1'\n")

@@ -143,7 +143,7 @@ SEARCH = r'''
 import os
 found = []
 needle = b"sentinel-" + b"of-the-gold"
-for top in ("/attempt", "/tmp", "/dev/shm", "/etc", "/home", "/opt", "/root", "/run", "/srv", "/var", "/proc/1"):
+for top in "/attempt /tmp /dev/shm /etc /home /opt /root /run /srv /var /proc/1".split():
     for folder, folders, files in os.walk(top):
         if folder.startswith("/proc/1/") : folders[:] = []
         for name in files:
@@ -163,7 +163,8 @@ def evaluate(inputs):
     scoring = inputs["scoring"]
     with_gold = scoring.exec("open", ["grep", "-rl", "sentinel-of-the-gold", "/attempt"])
     without = scoring.exec("closed", ["python3", "-c", SEARCH])
-    return {"status": "PASS", "metrics": {"open": with_gold.stdout, "closed": without.stdout, "err": without.stderr}}
+    print(without.stderr)
+    return {"status": "PASS", "metrics": {"open": with_gold.stdout, "closed": without.stdout}}
 """
 
 
