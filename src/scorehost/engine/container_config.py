@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scorehost.engine.door import Tmpfs
+from scorehost.engine.seccomp import profile
 from scorehost.errors import EngineRefused
+from scorehost.model.limits import INODES_PER_MIB, MIB
 
 if TYPE_CHECKING:
-    from scorehost.engine.door import ContainerSpec, Tmpfs
+    from scorehost.engine.door import ContainerSpec
 
 OPEN_FILES = 1024
 NANO = 1_000_000_000
@@ -33,7 +36,6 @@ def container_config(spec: ContainerSpec, *, default_runtime: str) -> dict[str, 
         "Labels": labels,
         "Hostname": HOSTNAME,
         "Healthcheck": {"Test": ["NONE"]},
-        "NetworkDisabled": True,
         "Tty": False,
         "OpenStdin": spec.stdin,
         "StdinOnce": spec.stdin,
@@ -45,7 +47,7 @@ def container_config(spec: ContainerSpec, *, default_runtime: str) -> dict[str, 
             "Dns": [NOBODY_RESOLVES],
             "ReadonlyRootfs": True,
             "CapDrop": ["ALL"],
-            "SecurityOpt": ["no-new-privileges"],
+            "SecurityOpt": ["no-new-privileges", f"seccomp={profile()}"],
             "IpcMode": "private",
             "CgroupnsMode": "private",
             "Init": True,
@@ -54,11 +56,10 @@ def container_config(spec: ContainerSpec, *, default_runtime: str) -> dict[str, 
             "NanoCpus": round(spec.cpus * NANO),
             "PidsLimit": spec.pids,
             "Ulimits": [{"Name": name, "Soft": value, "Hard": value} for name, value in ULIMITS],
-            "ShmSize": spec.shm,
             "OomScoreAdj": OOM_SCORE,
             "LogConfig": {"Type": "none"},
             "Runtime": spec.runtime or default_runtime,
-            "Tmpfs": {place.target: tmpfs_options(place) for place in spec.tmpfs},
+            "Tmpfs": {place.target: tmpfs_options(place) for place in (shared_memory(spec), *spec.tmpfs)},
             # No source: an anonymous volume of the container, which goes when the container goes.
             "Mounts": [
                 {"Type": "volume", "Target": path, "VolumeOptions": {"NoCopy": True, "Labels": labels}}
@@ -79,6 +80,11 @@ def environment(spec: ContainerSpec) -> list[str]:
             )
     values = [f"{name}={value}" for name, value in spec.env.items()]
     return values + [name for name in spec.cleared_env if name not in spec.env]
+
+
+def shared_memory(spec: ContainerSpec) -> Tmpfs:
+    """Shared memory as a place of ours: the engine's own has no limit on inodes."""
+    return Tmpfs("/dev/shm", spec.shm, inodes=max(1, spec.shm // MIB) * INODES_PER_MIB)  # noqa: S108 - in the host
 
 
 def tmpfs_options(place: Tmpfs) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from scorehost.engine.door import ContainerSpec, Image, Tmpfs
 from scorehost.hosts.images import Choice
-from scorehost.model.limits import MIB, Limits
+from scorehost.model.limits import INODES_PER_MIB, MIB, Limits
 
 ROOT = "/attempt"
 RUNNER = f"{ROOT}/.scorehost/runner.py"
@@ -19,7 +19,6 @@ ARTIFACTS, WORKSPACE, OUTPUT = "artifacts", "workspace", "output"
 STAGED_WORKSPACE = ".scorehost/workspace"
 UPLOADED = (EVALUATION, TASK, TOOLS, ARTIFACTS, WORKSPACE)
 
-INODES_PER_MIB = 256
 FIRST_USER, LAST_USER = 1 << 20, 1 << 30
 WAIT = ("sleep", "604800")  # a named host's main process only waits, a week at most
 RUN = ("python3", "-s", RUNNER)

@@ -7,6 +7,7 @@ from pydantic import Field
 from scorehost.model.frozen import Frozen
 
 MIB = 1024 * 1024
+INODES_PER_MIB = 256  # of every writable place: files cost kernel memory that its size does not count
 
 
 class Limits(Frozen):
