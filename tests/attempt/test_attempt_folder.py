@@ -6,7 +6,6 @@ import errno
 import hashlib
 import os
 import stat
-import subprocess
 
 import pytest
 from hand_ins import spec_of, taken, tree_artifact, write_raw
@@ -162,20 +161,6 @@ def test_checks_json_and_result_json_are_what_their_models_read(target):
     checks = parse((target / "evaluation/checks.json").read_bytes(), max_bytes=10_000)
     assert checks["format"] == "scorehost.checks/1"
     assert [CheckRow.model_validate_json(canonical(each), strict=True) for each in checks["checks"]] == [row]
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 5 MB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=5m", "none", place], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"no right to mount: {done.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", place], check=True)
 
 
 def test_a_full_disk_is_told_with_the_bytes_that_are_missing_and_leaves_nothing(small_disk):

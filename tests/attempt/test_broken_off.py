@@ -14,6 +14,7 @@ from passage import passage
 
 from scorehost.engine.endpoint import resolve
 from scorehost.engine.opening import open_engine
+from scorehost.errors import DiskFull
 from scorehost.hosts.clean import clean_job
 from scorehost.spec.loading import load_dataset
 from trial import IMAGE, bench_for, write_submission, write_task
@@ -137,3 +138,28 @@ async def test_a_cancelled_attempt_leaves_no_folder_and_nothing_on_the_engine_wi
     assert not list((folder / "attempts").rglob("*1.1*"))
     incoming = tmp_path / "runs/.blobs/incoming"
     assert not incoming.exists() or list(incoming.iterdir()) == []
+
+
+FILLS = """
+def evaluate(inputs):
+    for _ in range(3):
+        inputs["scoring"].exec("work", ["head", "-c", "4000000", "/dev/zero"])
+    return {"status": "PASS"}
+"""
+
+
+async def test_a_disk_that_fills_up_during_an_attempt_stops_the_job_and_leaves_nothing_half_done(
+    tmp_path, job_id, small_disk
+):
+    root = write_task(
+        tmp_path / "d",
+        FILLS,
+        limits={"output_bytes": 4_194_304},
+        evaluation={"environments": {"work": {"docker_image": IMAGE}}},
+    )
+    submission = write_submission(tmp_path / "s", {})
+    async with open_engine() as engine, bench_for(engine, load_dataset(root), job_id, small_disk) as bench:
+        with pytest.raises(DiskFull, match=r"4000000 bytes were due, .* are missing"):
+            await attempt(bench, small_disk / job_id, submission)
+        assert await hosts_of(engine, job_id) == []
+    assert [path for path in small_disk.rglob("*") if path.is_file()] == []
