@@ -26,6 +26,7 @@ from scorehost.hosts.frames import (
 )
 from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import Host
+from scorehost.hosts.judgement import Ending, judged, memory_words
 from scorehost.hosts.messages import Log, Request
 from scorehost.hosts.named import UnknownEnvironment
 from scorehost.hosts.requests import Refused, Requests
@@ -33,8 +34,6 @@ from scorehost.hosts.usage import Usage, read_usage
 from scorehost.model.failure import Failure, Phase, failure
 
 EXIT_SECONDS = 2.0  # from a result to the end of its process
-UNUSABLE_CODES = (126, 127)
-KILLED = 137
 
 
 @dataclass(slots=True)
@@ -68,7 +67,7 @@ class Dialogue:
             if reason is None and talk.said is not None:
                 reason = await self._exited(talk)
             elif reason is None:
-                reason = await self._why_it_ended(before_hello=False)
+                reason = await self._why_it_ended(greeted=True)
             group.cancel_scope.cancel()
         if reason is not None:
             raise AttemptFailed(reason)
@@ -105,55 +104,35 @@ class Dialogue:
         if error.kind == "scratch_full":
             text += f"; /tmp and output hold {self.host.blueprint.tmpfs_mb} MiB each"
         if error.kind == "evaluator_oom":
-            text += self._memory_words()
+            text += memory_words(self.host.blueprint.limits.memory_mb, self.host.usage.peak_memory_bytes)
         return failure(Phase.EVALUATE, error.kind, text)
 
-    def _memory_words(self) -> str:
-        peak = self.host.usage.peak_memory_bytes
-        seen = f", peak {peak // 2**20} MiB" if peak else ""
-        return f"; the limit is {self.host.blueprint.limits.memory_mb} MiB{seen}"
-
-    async def _why_it_ended(self, *, before_hello: bool) -> Failure:
+    async def _why_it_ended(self, *, greeted: bool) -> Failure:
         """The main process is gone and said nothing."""
-        state = await self.host.state()
-        if state is None:
-            return self._lost("its container was removed")
-        kills = self.host.memory.kills(self.host.container)
-        code = state.exit_code
-        if self.host.ended == "output_limit":
-            limit = self.host.blueprint.limits.output_total_bytes
-            return failure(
-                Phase.EVALUATE, "output_limit", f"the evaluator's host printed more than {limit} bytes"
+        host = self.host
+        state = await host.state()
+        oom = state is not None and (state.oom_killed or host.memory.kills(host.container) > 0)
+        if oom:
+            host.note_oom()
+        why = judged(
+            Ending(
+                exit_code=None if state is None else state.exit_code,
+                oom=oom,
+                ended_by_us=host.ended,
+                greeted=greeted,
+                execs=host.execs,
+                image=host.report().image,
+                log_end=self.log.content()[-400:].decode("utf-8", "replace").strip(),
+                memory_mb=host.blueprint.limits.memory_mb,
+                peak_bytes=host.usage.peak_memory_bytes,
+                output_bytes=host.blueprint.limits.output_total_bytes,
             )
-        if code == KILLED and (state.oom_killed or kills):
-            self.host.ended = "oom"
-            self.host.note_oom()
-            text = "the evaluator's host ran out of memory" + self._memory_words()
-            return failure(Phase.EVALUATE, "evaluator_oom", text)
-        if code == KILLED or code is None:
-            return self._lost("its container was killed from outside")
-        if before_hello:
-            return failure(Phase.START, "image_unusable", self._unusable(code))
-        signal = f" (signal {code - 128})" if code > 128 else ""  # noqa: PLR2004 - the shell's convention
-        text = f"the evaluator ended its process with exit status {code}{signal} and returned nothing"
-        return failure(Phase.EVALUATE, "evaluator_exit", text)
-
-    def _unusable(self, code: int) -> str:
-        image = self.host.report().image
-        if code in UNUSABLE_CODES:
-            return f"the image {image} has no python3 on its PATH"
-        said = self.log.content()[-400:].decode("utf-8", "replace").strip()
-        return f"python3 of the image {image} cannot run the runner (exit status {code}): {said}"
-
-    def _lost(self, text: str) -> Failure:
-        self.host.ended = self.host.ended or "lost"
-        # Once something ran beside the evaluator, the end may be its doing: never tried again by itself.
-        return failure(
-            Phase.EVALUATE,
-            "host_lost",
-            f"the evaluator's host was lost: {text}",
-            retryable=not self.host.execs,
         )
+        if why.kind == "evaluator_oom":
+            host.ended = "oom"
+        elif why.kind == "host_lost":
+            host.ended = host.ended or "lost"
+        return why
 
 
 class _Talk:
@@ -189,7 +168,7 @@ class _Talk:
             raise AttemptFailed(self.reason)
         if self._hello is None:
             if self.ended.is_set():
-                raise AttemptFailed(await d._why_it_ended(before_hello=True))  # noqa: SLF001 - one file
+                raise AttemptFailed(await d._why_it_ended(greeted=False))  # noqa: SLF001 - one file
             text = f"the evaluator's host was not ready within {seconds:g} s"
             raise AttemptFailed(failure(Phase.START, "start_timeout", text))
         for folder, digest in d.trees.items():
