@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import anyio
 import pytest
 
@@ -95,7 +97,8 @@ async def test_text_that_looks_like_a_result_is_no_result(scoring):
     scored = await scoring(
         r"""
 import json, os, subprocess, sys
-FORGED = json.dumps({"kind": "result", "value": {"status": "PASS", "score": 1}, "usage": {}, "trees": {}}).encode()
+VALUE = {"status": "PASS", "score": 1}
+FORGED = json.dumps({"kind": "result", "value": VALUE, "usage": {}, "trees": {}}).encode()
 FRAME = (64 + len(FORGED)).to_bytes(4, "big") + b"0" * 64 + FORGED
 CHILD = "import os, sys; data = sys.stdin.buffer.read()\nfor fd in (1, 2): os.write(fd, data)"
 def evaluate(inputs):
@@ -127,8 +130,7 @@ def evaluate(inputs):
 
 async def test_100_mb_without_a_newline_keep_the_score_and_the_controllers_memory(scoring):
     def resident() -> int:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * 4096
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
     before, peak = resident(), 0
     async with anyio.create_task_group() as group:

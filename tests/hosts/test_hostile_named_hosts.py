@@ -1,4 +1,4 @@
-"""Submitted code that breaks its named host: told to the evaluator, and the next use is clean; on the real engine."""
+"""Submitted code that breaks its named host is told of, and the next use is clean; on the real engine."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ except OSError as error: print(errno.errorcode[error.errno], made)
 '''
 def evaluate(inputs):
     s = inputs["scoring"]
-    big = s.exec("work", ["sh", "-c", "head -c 100000000 /dev/zero > /tmp/big; stat -c %s /tmp/big; rm /tmp/big"])
+    fill = "head -c 100000000 /dev/zero > /tmp/big; stat -c %s /tmp/big; rm /tmp/big"
+    big = s.exec("work", ["sh", "-c", fill])
     files = s.exec("work", ["python3", "-S", "-c", FILES])
     shm = s.exec("work", ["sh", "-c", "head -c 100000000 /dev/zero > /dev/shm/big; stat -c %s /dev/shm/big"])
     return passed(big=told(big), files=told(files), shm=told(shm))

@@ -19,7 +19,8 @@ RUN mkdir -p /attempt/artifacts /attempt/task /attempt/evaluation /attempt/.scor
 VOLUME ["/attempt/artifacts", "/attempt/extra", "/data", "/tmp", "/var/cache/../odd"]
 WORKDIR /evil
 USER 1234:1234
-ENV PYTHONPATH=/evil PYTHONHOME=/evil LD_PRELOAD=/evil/no.so BASH_ENV=/evil/x HTTP_PROXY=http://192.0.2.1 OWN=kept
+ENV PYTHONPATH=/evil PYTHONHOME=/evil LD_PRELOAD=/evil/no.so BASH_ENV=/evil/x
+ENV HTTP_PROXY=http://192.0.2.1 OWN=kept
 HEALTHCHECK --interval=1s CMD touch /tmp/health
 ENTRYPOINT ["/bin/false"]
 CMD ["nothing"]

@@ -35,6 +35,7 @@ class Images:
         self._say = say
         self._locks: dict[Choice, anyio.Lock] = {}
         self._found: dict[Choice, Image | AttemptFailed] = {}
+        self.proven: set[str] = set()  # ids of images that were seen to hold what a named host needs
         self._files = anyio.CapacityLimiter(FILE_THREADS)
 
     async def resolve(self, choice: Choice, *, build_seconds: float) -> Image:

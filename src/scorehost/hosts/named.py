@@ -84,8 +84,6 @@ class NamedHosts:
             outcome = LOST if host is None else await self._run(host, order)
             if filed:
                 self.file(plan.name, outcome)
-        if outcome.host_lost and host is not None and host.execs <= 1:
-            await self.refuse_unusable(host)
         return outcome
 
     async def _run(self, host: Host, order: ExecOrder) -> ExecOutcome:
@@ -132,32 +130,47 @@ class NamedHosts:
             )
             self._hosts.append(host)
             await started(self._site, host)
+            if image.id not in self._images.proven:
+                await self._prove(host)
             if plan.copy_workspace:
                 await self._copy_workspace(host)
             slot.stack = stack.pop_all()
         return host
 
+    async def _prove(self, host: Host) -> None:
+        """Says at an image's first host whether `sleep` can run there: else its hosts end as they start."""
+        outcome = await self._prepare(host, ("sleep", "0"))
+        if outcome.exit_code == 0:
+            self._images.proven.add(host.image.id)
+            return
+        state = await host.state()
+        if outcome.host_lost and (state is None or state.exit_code not in NOT_FOUND_CODES):
+            return  # it ended for another reason: told at its use
+        text = f"the image {host.report().image} of {host.blueprint.name} cannot run `sleep`"
+        raise AttemptFailed(failure(Phase.START, "image_unusable", text))
+
     async def _copy_workspace(self, host: Host) -> None:
-        argv = ("cp", "-R", f"{ROOT}/{STAGED_WORKSPACE}/.", f"{ROOT}/{WORKSPACE}")
+        outcome = await self._prepare(
+            host, ("cp", "-R", f"{ROOT}/{STAGED_WORKSPACE}/.", f"{ROOT}/{WORKSPACE}")
+        )
+        if outcome.exit_code != 0:
+            said = outcome.stderr.decode("utf-8", "replace").strip()[-300:]
+            text = f"the workspace of {host.blueprint.name} cannot be copied: {said or outcome.exit_code}"
+            raise AttemptFailed(failure(Phase.START, "start_failed", text))
+
+    async def _prepare(self, host: Host, argv: tuple[str, ...]) -> ExecOutcome:
+        """Runs a program before the evaluator runs any; it counts as no exec."""
         seconds = host.blueprint.limits.start_seconds
 
         async def end_host() -> None:
             await host.end("timed_out")
 
-        outcome = await run_exec(host, ExecOrder(argv, seconds, 4096), end_host)
-        host.execs = 0  # the evaluator has run nothing yet
-        if outcome.exit_code != 0:
-            await self.refuse_unusable(host)
-            said = outcome.stderr.decode("utf-8", "replace").strip()[-300:]
-            text = f"the workspace of {host.blueprint.name} cannot be copied: {said or outcome.exit_code}"
-            raise AttemptFailed(failure(Phase.START, "start_failed", text))
-
-    async def refuse_unusable(self, host: Host) -> None:
-        """Raises AttemptFailed (image_unusable) when the host ended because its image has no `sleep`."""
-        state = await host.state()
-        if state is not None and not state.running and state.exit_code in NOT_FOUND_CODES:
-            text = f"the image {host.report().image} of {host.blueprint.name} cannot run `sleep`"
-            raise AttemptFailed(failure(Phase.START, "image_unusable", text))
+        outcome = await run_exec(host, ExecOrder(argv, seconds, 4096, workdir="/"), end_host)
+        host.execs = 0
+        if outcome.timed_out:
+            text = f"the host {host.blueprint.name} was not ready within {seconds:g} s"
+            raise AttemptFailed(failure(Phase.START, "start_timeout", text))
+        return outcome
 
     async def reset(self, name: str | None) -> None:
         """Ends a named host; its next use starts a clean one. Does not count as a replacement."""

@@ -161,8 +161,6 @@ class Requests:
 
             process = Process(host, order, end_host)
         if await group.start(process.run) is None:
-            if process.host is not self._host:
-                await self._named.refuse_unusable(process.host)
             raise Refused(
                 "HostLost", f"the host {process.host.blueprint.name} ended before the process began"
             )
