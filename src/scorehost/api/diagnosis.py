@@ -10,6 +10,7 @@ from scorehost.api.finding import Finding
 from scorehost.engine.opening import limits_not_enforced, open_engine
 from scorehost.errors import EngineError, InputError, NotFound
 from scorehost.hosts import labels
+from scorehost.hosts.admission import SHARE
 from scorehost.hosts.clean import CleanReport
 from scorehost.hosts.clean import clean as clean_engine
 from scorehost.hosts.lease import Lease, Standing
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from scorehost.engine.door import Engine, EngineInfo
 
 GIB = 1024 * MIB
-SHARE = 0.8  # of the engine's memory that all hosts together may take
 LOW_DISK = 2 * GIB
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorehost.api.diagnosis import SHARE, limits_of
+from scorehost.api.diagnosis import limits_of
 from scorehost.api.finding import Finding
 from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
 from scorehost.engine.opening import open_engine
 from scorehost.errors import EngineError, InputError, NotFound
+from scorehost.hosts.admission import SHARE
 from scorehost.hosts.images import OWN_PREFIX
 from scorehost.model.limits import MIB
 from scorehost.spec.loading import load_dataset

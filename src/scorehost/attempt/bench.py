@@ -17,6 +17,7 @@ from scorehost.attempt.digests import TaskTrees, Tools, profile_digest
 from scorehost.engine.door import Engine, EngineInfo
 from scorehost.engine.threads import in_thread
 from scorehost.errors import EngineError
+from scorehost.hosts.admission import MemoryPool
 from scorehost.hosts.clean import clean, clean_job
 from scorehost.hosts.images import Images
 from scorehost.hosts.memory_watch import MemoryWatch, watch_memory
@@ -38,6 +39,7 @@ class Bench:
     job_id: str
     images: Images
     memory: MemoryWatch
+    pool: MemoryPool
     blobs: Blobs
     tools: Tools
     versions: Versions
@@ -82,6 +84,7 @@ async def open_bench(
                 job_id=job_id,
                 images=Images(engine, folder / "logs", say),
                 memory=memory,
+                pool=MemoryPool(info.memory_bytes),
                 blobs=Blobs(folder.parent / ".blobs"),
                 tools=Tools.read(),
                 versions=Versions(

@@ -8,6 +8,7 @@ from scorehost.hosts.blueprint import ROOT, Blueprint
 from scorehost.hosts.images import Choice
 from scorehost.hosts.recipe import Recipe
 from scorehost.model.ids import EVALUATOR
+from scorehost.model.limits import MIB
 from scorehost.spec.dataset import Task
 from scorehost.spec.profiles import Profiles
 
@@ -59,6 +60,12 @@ def named_blueprints(task: Task, profiles: Profiles) -> dict[str, Blueprint]:
         )
         for name, environment in task.spec.evaluation.environments.items()
     }
+
+
+def memory_needed(task: Task, profiles: Profiles) -> int:
+    """Bytes that all hosts which an attempt may start can take together."""
+    hosts = [evaluator_blueprint(task, profiles), *named_blueprints(task, profiles).values()]
+    return sum(host.limits.memory_mb for host in hosts) * MIB
 
 
 def _image(task: Task, name: str) -> Choice:

@@ -16,7 +16,7 @@ import anyio
 
 from scorehost.attempt.bench import Bench
 from scorehost.attempt.binding import Verdict, bind
-from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
+from scorehost.attempt.blueprints import evaluator_blueprint, memory_needed, named_blueprints
 from scorehost.attempt.digests import TaskTrees, scoring_digests
 from scorehost.attempt.folder import Draft, drafted
 from scorehost.attempt.inputs import evaluator_inputs
@@ -77,7 +77,9 @@ async def score(bench: Bench, order: Order, folder: Path, emit: Emit) -> Result:
         verdict: Verdict | None = None
         error: Failure | None = None
         try:
-            verdict = await _verdict(bench, progress, draft)
+            # Waiting for memory is on no clock: no phase has begun.
+            async with bench.pool.reserved(memory_needed(order.task, bench.dataset.profiles)):
+                verdict = await _verdict(bench, progress, draft)
         except AttemptFailed as failed:
             error = failed.failure
         except (EngineUnreachable, EngineTimeout) as lost:
