@@ -40,8 +40,9 @@ type: $(STAMP)
 imports: $(STAMP)
 	@$(BIN)/lint-imports
 
-schema: $(STAMP) ## the published JSON Schemas anew, from the models
+schema: $(STAMP) ## docs/schema and docs/errors.md anew, from the models
 	@$(BIN)/python -m scorehost.spec.schema docs/schema
+	@$(BIN)/python -m scorehost.model.errors_page docs/errors.md
 
 test-fast: $(STAMP) ## the tests that need no engine
 	@$(BIN)/pytest -m "not docker" $(ARGS)

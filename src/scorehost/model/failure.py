@@ -1,9 +1,11 @@
-"""Why an attempt is ERROR: phase, kind, blame; a closed set, with what the user does about each."""
+"""Why an attempt is ERROR: a closed set of kinds, each with phases, blame, and what to do about it."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import AfterValidator, Field
 
 from scorehost.model.frozen import Frozen
 
@@ -31,90 +33,190 @@ class Blame(StrEnum):
 
 
 class KindFacts(NamedTuple):
-    """What holds for every failure of one kind."""
+    """What holds for every failure of one kind.
+
+    `phases` are those that it can come from; `meaning` says what happened, `hint` what to do about it.
+    `retryable` kinds are proven to be nobody's doing who hands in or writes tasks: they may be tried again.
+    """
 
     blame: Blame
+    phases: tuple[Phase, ...]
+    meaning: str
     hint: str
+    retryable: bool = False
 
+
+_EVERY = tuple(Phase)
+_PREPARE, _START, _EVALUATE = (Phase.PREPARE,), (Phase.START,), (Phase.EVALUATE,)
 
 KINDS: dict[str, KindFacts] = {
     "invalid_submission": KindFacts(
-        Blame.SUBMISSION, "Hand in regular files and folders at the declared paths only."
+        Blame.SUBMISSION,
+        _PREPARE,
+        "Something handed in is no regular file or folder, is too large, or leads out of the submission.",
+        "Hand in regular files and folders at the declared paths only.",
     ),
     "submission_fault": KindFacts(
-        Blame.SUBMISSION, "The submitted code broke its call; an evaluator may catch SubmissionFault."
+        Blame.SUBMISSION,
+        _EVALUATE,
+        "Submitted code broke its call (wrong reply, time-out, death) and the evaluator did not catch it.",
+        "The submitted code broke its call; an evaluator may catch SubmissionFault.",
     ),
     "evaluator_exception": KindFacts(
-        Blame.DATASET, "Read logs/evaluator.log of the attempt; the traceback is there."
+        Blame.DATASET,
+        _EVALUATE,
+        "`evaluate` raised an exception.",
+        "Read logs/evaluator.log of the attempt; the traceback is there.",
     ),
     "evaluator_exit": KindFacts(
-        Blame.DATASET, "evaluate() must return a result; it ended the process instead."
+        Blame.DATASET,
+        _EVALUATE,
+        "The evaluator's process ended (exit, signal, crash) without a result.",
+        "evaluate() must return a result; it ended the process instead.",
     ),
     "evaluator_timeout": KindFacts(
-        Blame.DATASET, "Raise limits.evaluate_seconds, or find what hangs in logs/evaluator.log."
+        Blame.DATASET,
+        _EVALUATE,
+        "The evaluator did not return within `limits.evaluate_seconds`.",
+        "Raise limits.evaluate_seconds, or find what hangs in logs/evaluator.log.",
     ),
-    "evaluator_oom": KindFacts(Blame.DATASET, "Raise limits.memory_mb, or use less memory."),
+    "evaluator_oom": KindFacts(
+        Blame.DATASET,
+        _EVALUATE,
+        "The evaluator's host ran out of memory.",
+        "Raise limits.memory_mb, or use less memory.",
+    ),
     "scratch_full": KindFacts(
-        Blame.DATASET, "Raise evaluation.tmpfs_mb; scratch space is memory and counts into memory_mb."
+        Blame.DATASET,
+        _EVALUATE,
+        "The evaluator ran out of scratch space, by bytes or by number of files, and did not catch it.",
+        "Raise evaluation.tmpfs_mb; scratch space is memory and counts into memory_mb.",
     ),
     "invalid_result": KindFacts(
-        Blame.DATASET, "Return {'status': 'PASS' or 'FAIL', 'score': a number in score_range, …}."
+        Blame.DATASET,
+        _EVALUATE,
+        "What `evaluate` returned is no result: the message names the field and its value.",
+        "Return {'status': 'PASS' or 'FAIL', 'score': a number in score_range, …}.",
     ),
     "result_too_large": KindFacts(
-        Blame.DATASET, "Metrics hold 1 MiB and 16 levels; put long material into the log."
+        Blame.DATASET,
+        _EVALUATE,
+        "What `evaluate` returned is larger or deeper than a result may be.",
+        "Metrics hold 1 MiB and 16 levels; put long material into the log.",
     ),
     "channel_violation": KindFacts(
-        Blame.DATASET, "Something in the evaluator's host spoke for the runner. Nothing of it counts."
+        Blame.DATASET,
+        _EVALUATE,
+        "The channel carried what the runner does not send: a second result, bytes after it, a forged frame.",
+        "Something in the evaluator's host spoke for the runner. Nothing of it counts.",
     ),
-    "output_limit": KindFacts(Blame.DATASET, "Print less, or raise limits.output_total_bytes."),
+    "output_limit": KindFacts(
+        Blame.DATASET,
+        _EVALUATE,
+        "The evaluator's host printed more than `limits.output_total_bytes`.",
+        "Print less, or raise limits.output_total_bytes.",
+    ),
     "changed_input": KindFacts(
-        Blame.DATASET, "Gold or evaluator changed while the job ran. Run it again with quiet files."
+        Blame.DATASET,
+        (Phase.PREPARE, Phase.UPLOAD, Phase.EVALUATE, Phase.COLLECT),
+        "Gold or evaluator did not stay the same through the attempt: on disk, or (evaluate) in the host.",
+        "Gold or evaluator changed while the job ran. Run it again with quiet files.",
     ),
     "unknown_environment": KindFacts(
-        Blame.DATASET, "Name a scoring environment that evaluation.environments declares."
+        Blame.DATASET,
+        _EVALUATE,
+        "The evaluator named a scoring environment that the task does not declare.",
+        "Name a scoring environment that evaluation.environments declares.",
     ),
     "image_pull_failed": KindFacts(
-        Blame.ENVIRONMENT, "Pull the image by hand to see why, or build it on this machine."
+        Blame.ENVIRONMENT,
+        _PREPARE,
+        "An image is not there and its registry did not give it; the message has the registry's words.",
+        "Pull the image by hand to see why, or build it on this machine.",
+        retryable=True,
     ),
-    "image_missing": KindFacts(Blame.ENVIRONMENT, "Run `make images` once."),
+    "image_missing": KindFacts(
+        Blame.ENVIRONMENT,
+        _PREPARE,
+        "An image of scorehost's own is not on the engine.",
+        "Run `make images` once.",
+    ),
     "image_build_failed": KindFacts(
-        Blame.ENVIRONMENT, "Read the build log; its last lines are in the message."
+        Blame.ENVIRONMENT,
+        _PREPARE,
+        "A recipe does not build, or not within `limits.build_seconds`.",
+        "Read the build log; its last lines are in the message.",
     ),
     "image_unusable": KindFacts(
-        Blame.ENVIRONMENT, "An evaluator's image needs python3 (3.8 or later), a named one `sleep`."
+        Blame.ENVIRONMENT,
+        (Phase.START, Phase.EVALUATE),
+        "The image lacks what every scoring host needs.",
+        "An evaluator's image needs python3 (3.8 or later), a named one `sleep`.",
     ),
-    "start_failed": KindFacts(Blame.ENVIRONMENT, "Run `scorehost doctor`; the engine's own words are above."),
-    "start_timeout": KindFacts(Blame.ENVIRONMENT, "Raise limits.start_seconds, or lower --concurrency."),
+    "start_failed": KindFacts(
+        Blame.ENVIRONMENT,
+        (Phase.START, Phase.UPLOAD),
+        "The engine refused to make, fill or start a host; the message has its words.",
+        "Run `scorehost doctor`; the engine's own words are above.",
+        retryable=True,
+    ),
+    "start_timeout": KindFacts(
+        Blame.ENVIRONMENT,
+        (Phase.START, Phase.UPLOAD),
+        "A host was not ready in time.",
+        "Raise limits.start_seconds, or lower --concurrency.",
+        retryable=True,
+    ),
     "host_lost": KindFacts(
-        Blame.ENVIRONMENT, "Something outside ended the container. Look at the engine's own log."
+        Blame.ENVIRONMENT,
+        _EVALUATE,
+        "The evaluator's host was killed or removed from outside.",
+        "Something outside ended the container. Look at the engine's own log.",
+        retryable=True,
     ),
     "upload_damaged": KindFacts(
-        Blame.ENGINE, "The engine's disk or the way to it damages data. Run `scorehost doctor`."
+        Blame.ENGINE,
+        (Phase.UPLOAD,),
+        "The runner saw other files in its host than were sent.",
+        "The engine's disk or the way to it damages data. Run `scorehost doctor`.",
+        retryable=True,
     ),
-    "engine_lost": KindFacts(Blame.ENGINE, "See that the engine runs, then --resume the job."),
-    "adapter_missing": KindFacts(Blame.ADAPTER, "Bind the role in profiles.yaml."),
+    "engine_lost": KindFacts(
+        Blame.ENGINE,
+        _EVERY,
+        "The engine went away, or did not answer in time.",
+        "See that the engine runs, then --resume the job.",
+        retryable=True,
+    ),
+    "adapter_missing": KindFacts(
+        Blame.ADAPTER,
+        _PREPARE,
+        "A role of the task has no adapter.",
+        "Bind the role in profiles.yaml.",
+    ),
     "internal": KindFacts(
-        Blame.SCOREHOST, "This is a defect of scorehost. Report it with the attempt's logs."
+        Blame.SCOREHOST,
+        _EVERY,
+        "Something that nobody foresaw, in scorehost itself; its traceback is in logs/scorehost.log.",
+        "This is a defect of scorehost. Report it with the attempt's logs.",
     ),
 }
-RETRYABLE = frozenset(
-    {
-        "image_pull_failed",
-        "start_failed",
-        "start_timeout",
-        "host_lost",
-        "upload_damaged",
-        "engine_lost",
-    }
-)
-"""Kinds that are proven to be nobody's doing who hands in or writes tasks: these may be tried again."""
+
+
+def _known(kind: str) -> str:
+    if kind not in KINDS:
+        raise ValueError("no kind of failure that docs/errors.md lists")
+    return kind
+
+
+Kind = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": list(KINDS)})]
 
 
 class Failure(Frozen):
     """`error` of result.json. `message` never holds an exception's text, a source line, or gold."""
 
     phase: Phase
-    kind: str
+    kind: Kind
     blame: Blame
     message: str
     hint: str
@@ -135,5 +237,5 @@ def failure(
         blame=facts.blame,
         message=message,
         hint=hint or facts.hint,
-        retryable=kind in RETRYABLE and retryable is not False,
+        retryable=facts.retryable and retryable is not False,
     )
