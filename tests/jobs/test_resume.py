@@ -191,7 +191,13 @@ def test_a_folder_of_submissions_that_grew_changes_no_job(tmp_path):
 def test_rerun_scores_errors_again_and_keeps_the_earlier_tries(tmp_path):
     dataset = some_tasks(tmp_path, "a", "b", "c")
     kinds = {"a": {}, "b": {"kind": "host_lost"}, "c": {"kind": "evaluator_oom"}}
-    run(tmp_path, dataset, Script(lambda o: kinds[o.key.task_id]), submissions=("solution",))
+    run(
+        tmp_path,
+        dataset,
+        Script(lambda o: kinds[o.key.task_id]),
+        submissions=("solution",),
+        retry_errors=0,
+    )
     script = Script()
     second = run(tmp_path, dataset, script, resume="latest", rerun="error:host_lost")
     assert [(str(order.key), order.number) for order in script.orders] == [("b/solution/1.1", 2)]

@@ -90,10 +90,71 @@ def test_what_a_submission_or_dataset_caused_is_never_retried(tmp_path, kind):
     assert len(script.orders) == 1
 
 
-def test_nothing_is_retried_unless_asked(tmp_path):
+def test_once_is_how_often_a_retryable_error_is_tried_again_unless_told_otherwise(tmp_path):
     script = Script(lambda _order: {"kind": "start_failed"})
-    run(tmp_path, some_tasks(tmp_path, "a"), script, submissions=("solution",))
+    outcome = run(tmp_path, some_tasks(tmp_path, "a"), script, submissions=("solution",))
+    assert [order.number for order in script.orders] == [1, 2]
+    assert [path.name for path in (outcome.folder / "tries/a/solution/1.1").iterdir()] == ["1"]
+
+
+def test_nothing_is_tried_again_when_told_so(tmp_path):
+    script = Script(lambda _order: {"kind": "start_failed"})
+    run(tmp_path, some_tasks(tmp_path, "a"), script, submissions=("solution",), retry_errors=0)
     assert len(script.orders) == 1
+
+
+@pytest.mark.parametrize(("retries", "left"), [(1, ["b", "c"]), (0, ["c"])])
+def test_a_try_that_is_owed_when_the_engine_is_gone_for_good_is_made_by_a_resume(tmp_path, retries, left):
+    engine = Engine("never")
+
+    def verdict(order):
+        if order.key.task_id == "b":
+            engine.gone = True
+            return {"kind": "engine_lost"}
+        return {}
+
+    dataset = some_tasks(tmp_path, "a", "b", "c")
+    first = run(
+        tmp_path,
+        dataset,
+        Script(verdict),
+        submissions=("solution",),
+        ping=engine.ping,
+        clock=FakeClock(),
+        retry_errors=retries,
+    )
+    assert (first.status, first.exit_status) == ("incomplete", 2)
+    script = Script()
+    second = run(tmp_path, dataset, script, resume="latest")
+    assert sorted(order.key.task_id for order in script.orders) == left
+    assert (second.status, len(second.rows)) == ("complete", 3)
+
+
+@pytest.mark.parametrize("step", [3_600.0, -3_600.0])
+def test_a_step_of_the_clock_is_no_time_in_which_the_engine_was_waited_for(tmp_path, step):
+    class Stepping(FakeClock):
+        async def sleep(self, seconds):
+            await super().sleep(seconds)
+            if engine.pings == 3:
+                self.time += step
+
+    engine = Engine("never", back_after=6)
+
+    def verdict(order):
+        if order.number == 1:
+            engine.gone = True
+            return {"kind": "engine_lost"}
+        return {}
+
+    outcome = run(
+        tmp_path,
+        some_tasks(tmp_path, "a"),
+        Script(verdict),
+        submissions=("solution",),
+        ping=engine.ping,
+        clock=Stepping(),
+    )
+    assert (outcome.status, outcome.exit_status, engine.pings) == ("complete", 0, 6)
 
 
 class Engine:

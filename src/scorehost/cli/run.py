@@ -51,7 +51,14 @@ def _one_rerun(_ctx: click.Context, _param: click.Parameter, value: str | None) 
 @click.option("--name", metavar="NAME", help="A label for the job.")
 @click.option("--resume", metavar="JOB", help="Go on with a job; only what is unfinished runs.")
 @click.option("--rerun", metavar="error[:KIND]", callback=_one_rerun, help="With --resume: these again.")
-@click.option("--retry-errors", type=click.IntRange(min=0), default=0, metavar="N", help="For engine faults.")
+@click.option(
+    "--retry-errors",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Try faults of engine and environment again so often.",
+)
 @click.option("--fail-fast", is_flag=True, help="Take no new attempt after the first that is not PASS.")
 @click.option("--exit-on", type=click.Choice(["fail", "error", "never"]), default="fail")
 @click.option("--fail-under", type=float, metavar="X", help="Exit 1 when the mean is below X.")

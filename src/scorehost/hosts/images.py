@@ -127,4 +127,5 @@ class Images:
 
 
 def _failed(kind: str, message: str, hint: str = "") -> AttemptFailed:
-    return AttemptFailed(failure(Phase.PREPARE, kind, message, hint=hint))
+    # The outcome holds for the whole job: another try in it would ask nobody.
+    return AttemptFailed(failure(Phase.PREPARE, kind, message, hint=hint, retryable=False))

@@ -43,11 +43,15 @@ class EngineGate:
             return trial.answered
         trial = self._trial = _Trial()
         try:
-            deadline = self._clock.now() + PATIENCE_SECONDS
+            waited, since = 0.0, self._clock.now()
             while not (await self._answers()):
-                if self._clock.now() >= deadline:
+                if waited >= PATIENCE_SECONDS:
                     return False
                 await self._clock.sleep(PAUSE_SECONDS)
+                # A clock that steps (a machine that slept, say) is no time in which the engine was asked.
+                now = self._clock.now()
+                waited += min(max(now - since, 0.0), PING_SECONDS + PAUSE_SECONDS)
+                since = now
             trial.answered = True
         finally:
             self._trial = None

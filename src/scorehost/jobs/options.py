@@ -31,7 +31,7 @@ class RunOptions:
     name: str | None = None
     resume: str | None = None
     rerun: str | None = None  # error | error:KIND
-    retry_errors: int = 0
+    retry_errors: int = 1
     fail_fast: bool = False
     exit_on: Literal["fail", "error", "never"] = "fail"
     fail_under: float | None = None

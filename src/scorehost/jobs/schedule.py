@@ -147,14 +147,15 @@ class Schedule:
 
     async def _settle(self, order: Order, one: Scored) -> None:
         failure = one.error
-        if failure is not None and failure.kind == ENGINE_LOST and not await self._gate.recovered():
-            self._engine_gone()
-            return
         tried = order.number - self._first_number[order.key]
-        if failure is not None and failure.retryable and tried < self._pace.retries:
+        again = failure is not None and failure.retryable and tried < self._pace.retries
+        if failure is not None and again:
+            # Set aside before the engine is waited for: when it is gone for good, a resume owes this try.
             self._ledger.set_aside(order, order.number, "attempt_retried", {"kind": failure.kind})
             self._queue.append(replace(order, number=order.number + 1))
-        elif self._pace.fail_fast and one.status != "PASS":
+        if failure is not None and failure.kind == ENGINE_LOST and not await self._gate.recovered():
+            self._engine_gone()
+        elif self._pace.fail_fast and one.status != "PASS" and not again:
             self._finish("fail_fast", f"Stopped at the first that is not PASS: {one.key}.", cancel=False)
 
     async def _lost(self, order: Order) -> None:
