@@ -6,6 +6,7 @@ import itertools
 import secrets
 import subprocess
 import textwrap
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -125,11 +126,16 @@ class Workshop:
 
 def remove_images(label: str) -> None:
     """Removes the images that carry a label of a test."""
-    for _ in range(2):  # the second time what the first ones rested on
-        listing = ["docker", "image", "ls", "-aq", "--filter", f"label={label}"]
+    listing = ["docker", "image", "ls", "-aq", "--filter", f"label={label}"]
+    for _ in range(
+        20
+    ):  # what others rest on goes after them; a build that was broken off ends a moment later
         ids = set(subprocess.run(listing, capture_output=True, text=True, check=True).stdout.split())
-        if ids:
-            subprocess.run(["docker", "rmi", "-f", *ids], capture_output=True, check=False)
+        if not ids:
+            return
+        subprocess.run(["docker", "rmi", "-f", *ids], capture_output=True, check=False)
+        time.sleep(0.2)
+    pytest.fail(f"images with the label {label} cannot be removed")
 
 
 @pytest.fixture(scope="session")
