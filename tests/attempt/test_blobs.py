@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from scorehost.attempt.blobs import Blobs
+from scorehost.hosts.lease import own_lease
 
 
 def stored(folder):
@@ -82,3 +83,15 @@ def test_pieces_are_stored_in_their_order(tmp_path, pieces):
     name, path = Blobs(tmp_path / "b").put(iter(pieces), executable=False)
     assert path.read_bytes() == whole
     assert name == hashlib.sha256(whole).hexdigest()
+
+
+def test_half_copied_contents_of_dead_processes_are_swept_and_those_of_living_ones_stay(tmp_path):
+    incoming = tmp_path / "b" / "incoming"
+    incoming.mkdir(parents=True)
+    mine = own_lease()
+    dead = incoming / f"{mine.model_copy(update={'start_ticks': mine.start_ticks + 1})}.aa"
+    alive, unknown = incoming / f"{mine}.bb", incoming / "somebody-elses"
+    for draft in (dead, alive, unknown):
+        draft.write_bytes(b"half")
+    Blobs(tmp_path / "b").sweep()
+    assert sorted(path.name for path in incoming.iterdir()) == sorted((alive.name, unknown.name))

@@ -12,9 +12,12 @@ CASES = [
     (Ending(exit_code=0), "evaluator_exit", Blame.DATASET, False),
     (Ending(exit_code=1), "evaluator_exit", Blame.DATASET, False),
     (Ending(exit_code=139), "evaluator_exit", Blame.DATASET, False),
-    (Ending(exit_code=137), "host_lost", Blame.ENVIRONMENT, True),
+    (Ending(exit_code=137, struck=True), "host_lost", Blame.ENVIRONMENT, True),
+    # Nobody had the engine kill it, and memory was not short: a child of the evaluator may have done it.
+    (Ending(exit_code=137), "evaluator_exit", Blame.DATASET, False),
+    (Ending(exit_code=137, execs=1), "evaluator_exit", Blame.DATASET, False),
     (Ending(exit_code=None), "host_lost", Blame.ENVIRONMENT, True),
-    (Ending(exit_code=137, execs=1), "host_lost", Blame.ENVIRONMENT, False),
+    (Ending(exit_code=137, struck=True, execs=1), "host_lost", Blame.ENVIRONMENT, False),
     (Ending(exit_code=None, execs=3), "host_lost", Blame.ENVIRONMENT, False),
     (Ending(exit_code=137, oom=True), "evaluator_oom", Blame.DATASET, False),
     (Ending(exit_code=137, oom=True, execs=1), "evaluator_oom", Blame.DATASET, False),
@@ -25,7 +28,8 @@ CASES = [
     (Ending(exit_code=127, greeted=False), "image_unusable", Blame.ENVIRONMENT, False),
     (Ending(exit_code=126, greeted=False), "image_unusable", Blame.ENVIRONMENT, False),
     (Ending(exit_code=1, greeted=False), "image_unusable", Blame.ENVIRONMENT, False),
-    (Ending(exit_code=137, greeted=False), "host_lost", Blame.ENVIRONMENT, True),
+    (Ending(exit_code=137, greeted=False, struck=True), "host_lost", Blame.ENVIRONMENT, True),
+    (Ending(exit_code=137, greeted=False), "image_unusable", Blame.ENVIRONMENT, False),
     (Ending(exit_code=137, greeted=False, oom=True), "evaluator_oom", Blame.DATASET, False),
 ]
 

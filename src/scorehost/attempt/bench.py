@@ -74,6 +74,8 @@ async def open_bench(
     report = await clean(engine)
     if report.removed:
         say(f"removed {len(report.removed)} objects that dead jobs had left on the engine")
+    blobs = Blobs(folder.parent / ".blobs")
+    blobs.sweep()
     runtime = dataset.profiles.evaluate_host.runtime or info.default_runtime
     try:
         async with watch_memory(engine, job_id) as memory:
@@ -85,7 +87,7 @@ async def open_bench(
                 images=Images(engine, folder / "logs", say),
                 memory=memory,
                 pool=MemoryPool(info.memory_bytes),
-                blobs=Blobs(folder.parent / ".blobs"),
+                blobs=blobs,
                 tools=Tools.read(),
                 versions=Versions(
                     scorehost=f"{__version__} (python {platform.python_version()})",

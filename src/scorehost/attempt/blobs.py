@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from scorehost.attempt.atomic import disk_errors, disk_full, make_folder
+from scorehost.hosts.lease import Lease, Standing, own_lease
 from scorehost.hosts.tree import CHUNK
 
 RESERVE = 16 * 1024**2  # bytes that a submission leaves free for results, logs and everybody else
@@ -40,7 +41,7 @@ class Blobs:
                 return name, self._place(name, executable)
         incoming = self._folder / "incoming"
         make_folder(incoming)
-        draft = incoming / secrets.token_hex(8)
+        draft = incoming / f"{own_lease()}.{secrets.token_hex(8)}"
         digest = hashlib.sha256()
         try:
             with disk_errors(self._folder, CHUNK), draft.open("xb") as stream:
@@ -59,6 +60,14 @@ class Blobs:
             draft.unlink(missing_ok=True)
             raise
         return name, target
+
+    def sweep(self) -> None:
+        """Removes half-copied contents of processes that do not live any more."""
+        incoming = self._folder / "incoming"
+        for draft in incoming.iterdir() if incoming.is_dir() else ():
+            lease = Lease.parse(draft.name.rpartition(".")[0])
+            if lease is not None and lease.standing() is Standing.DEAD:
+                draft.unlink(missing_ok=True)
 
     def _place(self, name: str, executable: bool) -> Path:
         return self._folder / name[:2] / (name + ("x" if executable else ""))

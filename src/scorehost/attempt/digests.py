@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from scorehost.attempt.names import on_one_line
 from scorehost.errors import AttemptFailed
 from scorehost.hosts.cargo import tools
-from scorehost.hosts.tree import Tree, read_tree
+from scorehost.hosts.tree import Entry, Tree, read_tree
 from scorehost.model.failure import Phase, failure
 from scorehost.model.json import digest
 from scorehost.model.result import ScoringDigests
 from scorehost.spec.dataset import Task
 from scorehost.spec.profiles import Profiles
+
+FileState = tuple[int, int, int, int]  # size, times of content and inode (ns), inode number
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +26,43 @@ class TaskTrees:
 
     gold: Tree
     code: Tree
+    states: Mapping[Path, FileState]
 
     @classmethod
     def read(cls, task: Task) -> TaskTrees:
         """Reads and hashes the files. Raises AttemptFailed (changed_input) for one that cannot be read."""
         try:
-            return cls(read_tree(sorted(task.gold.items())), read_tree(sorted(task.code.items())))
+            # Looked at before they are read: a change in between shows later.
+            states = {path: _state(path) for path in (*task.gold.values(), *task.code.values())}
+            return cls(read_tree(sorted(task.gold.items())), read_tree(sorted(task.code.items())), states)
         except OSError as error:
             name = on_one_line(os.path.relpath(os.fsdecode(error.filename or ""), task.folder))
             text = f"{name} of the task cannot be read any more: {os.strerror(error.errno or 0)}"
             raise AttemptFailed(failure(Phase.PREPARE, "changed_input", text)) from error
+
+    def changed(self, task: Task) -> str:
+        """The first file that is not what it was, as a name to show; "" when all are. Belongs into a thread.
+
+        Only what looks touched (size, times, inode) is hashed again.
+        """
+        for entry in (*self.gold.entries, *self.code.entries):
+            try:
+                same = self.states[entry.source] == _state(entry.source) or _is_still(entry)
+            except OSError:
+                same = False
+            if not same:
+                return on_one_line(os.path.relpath(entry.source, task.folder))
+        return ""
+
+
+def _state(path: Path) -> FileState:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def _is_still(entry: Entry) -> bool:
+    (now,) = read_tree([(entry.path, entry.source)]).entries
+    return now == entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from scorehost.model import json
 from scorehost.model.check import CheckRow
 from scorehost.model.frozen import Frozen
 from scorehost.model.result import Result
+from scorehost.spec.own_secrets import own_masker
 from scorehost.spec.task import TaskSpec
 
 # A content that is linked too often already (65,000 times on ext4), or a file system without links.
@@ -94,7 +95,8 @@ class Draft:
     def close(self, result: Result, checks: tuple[CheckRow, ...]) -> None:
         """Writes checks, result and, last, the manifest of all files."""
         rows = [check.model_dump(mode="json", exclude_none=True) for check in checks]
-        self.write_json("evaluation/checks.json", {"format": "scorehost.checks/1", "checks": rows})
+        masked = own_masker().tree(rows)
+        self.write_json("evaluation/checks.json", {"format": "scorehost.checks/1", "checks": masked})
         self.write_json("result.json", result.model_dump(mode="json"))
         manifest = Manifest(
             job_id=result.job_id,

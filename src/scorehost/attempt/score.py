@@ -32,6 +32,7 @@ from scorehost.hosts.host import Site
 from scorehost.model.failure import Failure, Phase, failure
 from scorehost.model.ids import utc_now
 from scorehost.model.result import Digests, HostUsage, Result
+from scorehost.spec.own_secrets import own_masker
 
 Emit = Callable[[str, Mapping[str, Any]], None]
 
@@ -88,7 +89,8 @@ async def score(bench: Bench, order: Order, folder: Path, emit: Emit) -> Result:
             raise
         except Exception as defect:  # noqa: BLE001 - whatever it is, it is ours and must not be lost
             # Its text may quote gold: it is kept with the attempt, which is private, and nowhere else.
-            draft.write("logs/scorehost.log", traceback.format_exc().encode("utf-8", "backslashreplace"))
+            trace = traceback.format_exc().encode("utf-8", "backslashreplace")
+            draft.write("logs/scorehost.log", own_masker().data(trace))
             text = f"{type(defect).__name__} in scorehost itself; its traceback is in logs/scorehost.log"
             error = failure(progress.phase, "internal", text)
         result = _result(bench, progress, verdict, error)
@@ -113,7 +115,7 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
     def keep(name: str, outcome: ExecOutcome) -> None:
         for stream, data in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
             if data:
-                draft.write(f"logs/{name}.{stream}.log", data)
+                _keep_log(progress, draft, f"logs/{name}.{stream}.log", data)
 
     site = Site(
         engine=bench.engine,
@@ -149,12 +151,23 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
     finally:
         progress.hosts = evaluation.hosts
         if evaluation.log is not None:
-            draft.write("logs/evaluator.log", evaluation.log.content())
+            _keep_log(progress, draft, "logs/evaluator.log", evaluation.log.content())
     progress.enter(Phase.COLLECT)
     with progress.timed("collect"):
         verdict = bind(value, task.spec.evaluation.output)
+        if name := await in_thread(lambda: trees.changed(task), bench.files):
+            text = f"{name} of the task changed on disk while the attempt ran"
+            raise AttemptFailed(failure(Phase.COLLECT, "changed_input", text))
     progress.warnings += verdict.warnings
     return verdict
+
+
+def _keep_log(progress: _Progress, draft: Draft, path: str, data: bytes) -> None:
+    masked = own_masker().data(data)
+    if masked != data:
+        # No container is ever given such a value: that one came into it from elsewhere should be looked into.
+        progress.warnings.append(f"{path} held a secret of the controller's; it was masked")
+    draft.write(path, masked)
 
 
 async def _taken_in(bench: Bench, order: Order) -> HandIn:
@@ -168,7 +181,10 @@ async def _taken_in(bench: Bench, order: Order) -> HandIn:
 
 
 def _result(bench: Bench, progress: _Progress, verdict: Verdict | None, error: Failure | None) -> Result:
-    order = progress.order
+    order, masker = progress.order, own_masker()
+    if error is not None:  # it may have an engine's or a registry's words
+        words = {"message": masker.text(error.message), "hint": masker.text(error.hint)}
+        error = error.model_copy(update=words)
     digests = Digests(
         scoring=None
         if progress.trees is None
@@ -187,9 +203,9 @@ def _result(bench: Bench, progress: _Progress, verdict: Verdict | None, error: F
         attempt=order.number,
         status="ERROR" if verdict is None else verdict.status,
         score=None if verdict is None else verdict.score,
-        metrics={} if verdict is None else dict(verdict.metrics),
+        metrics={} if verdict is None else masker.tree(dict(verdict.metrics)),
         error=error,
-        warnings=tuple(progress.warnings),
+        warnings=tuple(masker.text(warning) for warning in progress.warnings),
         started_at=progress.started_at,
         finished_at=utc_now(),
         timing={name: round(seconds, 4) for name, seconds in progress.timing.items()},

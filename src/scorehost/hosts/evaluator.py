@@ -118,6 +118,7 @@ class Dialogue:
             Ending(
                 exit_code=None if state is None else state.exit_code,
                 oom=oom,
+                struck=host.memory.struck(host.container),
                 ended_by_us=host.ended,
                 greeted=greeted,
                 execs=host.execs,

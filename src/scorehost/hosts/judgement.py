@@ -16,6 +16,7 @@ class Ending:
     """What is known of the end of an evaluator's host.
 
     `exit_code` None: its container was removed. `oom`: the engine flagged a kill for memory, or told of one.
+    `struck`: the engine told that somebody had it kill the container.
     `ended_by_us`: why scorehost itself ended it, if it did. `greeted`: the runner had said hello. `execs`:
     how many processes ran beside the evaluator. `image`, `log_end`, `memory_mb`, `peak_bytes`, `output_bytes`
     only make the message.
@@ -23,6 +24,7 @@ class Ending:
 
     exit_code: int | None
     oom: bool = False
+    struck: bool = False
     ended_by_us: str = ""
     greeted: bool = True
     execs: int = 0
@@ -36,7 +38,9 @@ class Ending:
 def judged(ending: Ending) -> Failure:
     """The failure of an attempt whose evaluator's host ended and said nothing.
 
-    137 alone says nothing: it is memory only when the engine says so, and the environment's fault otherwise.
+    137 alone says nothing: it is memory only when the engine says so, and the environment's fault only when
+    the engine says that somebody had it kill the container. Else something inside killed the evaluator, a child
+    of it, say: were that the environment's fault, a submission could take its own failures out of the mean.
     """
     code = ending.exit_code
     if ending.ended_by_us == "output_limit":
@@ -47,7 +51,7 @@ def judged(ending: Ending) -> Failure:
     if code == KILLED and ending.oom:
         text = "the evaluator's host ran out of memory" + memory_words(ending.memory_mb, ending.peak_bytes)
         return failure(Phase.EVALUATE, "evaluator_oom", text)
-    if code == KILLED:
+    if code == KILLED and ending.struck:
         return _lost(ending, "its container was killed from outside")
     if not ending.greeted:
         return failure(Phase.START, "image_unusable", _unusable(ending, code))

@@ -1,4 +1,4 @@
-"""Out-of-memory kills, told by the engine's event stream while a job runs."""
+"""Kills in containers, told by the engine's event stream: for memory, and by somebody's order."""
 
 from __future__ import annotations
 
@@ -20,20 +20,26 @@ OOM_LIMIT = 10
 
 
 class MemoryWatch:
-    """How many processes the kernel killed for memory, by container id."""
+    """What was killed, by container id."""
 
     def __init__(self) -> None:
         self._kills: Counter[str] = Counter()
+        self._struck: set[str] = set()
         self._guarded: dict[str, Callable[[], Awaitable[None]]] = {}
 
+    def struck(self, container: str) -> bool:
+        """Whether somebody had the engine kill the container: no process inside can do that."""
+        return container in self._struck
+
     def kills(self, container: str) -> int:
-        """Kills seen so far in one container."""
+        """Processes of one container that the kernel has killed for memory so far."""
         return self._kills[container]
 
     def forget(self, container: str) -> None:
         """The container is gone."""
         self._kills.pop(container, None)
         self._guarded.pop(container, None)
+        self._struck.discard(container)
 
     def guard(self, container: str, end: Callable[[], Awaitable[None]]) -> None:
         """Calls `end` once the kernel killed `OOM_LIMIT` processes of it: more of that only wastes time."""
@@ -51,6 +57,8 @@ class MemoryWatch:
                     async for event in events:
                         if event.action == "oom":
                             self._tell(event.container, group)
+                        elif event.action == "kill":
+                            self._struck.add(event.container)
             except EngineError as error:
                 # Without events the engine's own flag still tells; the stream is only finer.
                 _log.debug("event stream lost", reason=error.message)
