@@ -3,8 +3,10 @@
 The starting point is what Docker allows by default without any capability. Left out of it are io_uring,
 ptrace and the process_vm calls, the keyrings, userfaultfd, bpf, perf events, fanotify, memfd_secret, and
 32-bit calls (only the machine's own architecture is named): attack surface of a shared kernel that
-scoring does not need. `socket` opens local, IPv4, IPv6 and netlink sockets only: AF_VSOCK would be a way
-out of "no network".
+scoring does not need. So are the asynchronous I/O calls (io_setup and its like), whose contexts the machine
+counts for all its hosts together. `socket` opens local sockets, TCP and UDP over IPv4 and IPv6, and route
+netlink only: AF_VSOCK would be a way out of "no network", and what ping and user netlink sockets hold counts
+into no host's memory.
 """
 
 from __future__ import annotations
@@ -22,9 +24,8 @@ lsetxattr lstat mkdir mkdirat mknod mknodat newfstatat open openat openat2 pipe 
 preadv2 pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv removexattr rename
 renameat renameat2 rmdir sendfile setxattr splice stat statfs statx symlink symlinkat sync
 sync_file_range syncfs tee truncate umask unlink unlinkat utime utimensat utimes vmsplice write
-writev inotify_add_watch inotify_init inotify_init1 inotify_rm_watch io_cancel io_destroy
-io_getevents io_pgetevents io_setup io_submit landlock_add_rule landlock_create_ruleset
-landlock_restrict_self
+writev inotify_add_watch inotify_init inotify_init1 inotify_rm_watch landlock_add_rule
+landlock_create_ruleset landlock_restrict_self
 """
 _MEMORY = """
 brk madvise membarrier memfd_create mincore mlock mlock2 mlockall mmap mprotect mremap msync munlock
@@ -50,11 +51,15 @@ timer_getoverrun timer_gettime timer_settime timerfd_create timerfd_gettime time
 """
 _MESSAGES = """
 accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg recvmsg
-sendmmsg sendmsg sendto setsockopt shutdown socketpair mq_getsetattr mq_notify mq_open
+sendmmsg sendmsg sendto setsockopt shutdown mq_getsetattr mq_notify mq_open
 mq_timedreceive mq_timedsend mq_unlink msgctl msgget msgrcv msgsnd semctl semget semop semtimedop
 shmat shmctl shmdt shmget
 """
-_SOCKET_FAMILIES = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK
+# Programs fall back from "no such call".
+_ASYNCHRONOUS = ["io_cancel", "io_destroy", "io_getevents", "io_pgetevents", "io_setup", "io_submit"]
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+_PROTOCOLS = (0, 6, 17)  # what the type says, TCP, UDP
+_NETLINK_ROUTE = 0
 # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET: no new namespaces.
 _NAMESPACE_FLAGS = 0x7E020000
 _PERSONALITIES = (0, 8, 0x20000, 0x20008, 0xFFFFFFFF)  # Linux, with or without UNAME26; a question
@@ -68,13 +73,19 @@ def profile() -> str:
     names = [name for group in (_FILES, _MEMORY, _PROCESSES, _WAITING, _MESSAGES) for name in group.split()]
     rules: list[dict[str, Any]] = [
         _allow(names),
-        *(_allow(["socket"], _argument(0, family)) for family in _SOCKET_FAMILIES),
+        _allow(["socket", "socketpair"], _argument(0, _UNIX)),
+        _allow(["socket"], _argument(0, _NETLINK), _argument(2, _NETLINK_ROUTE)),
+        *(
+            _allow(["socket"], _argument(0, family), _argument(2, protocol))
+            for family in (_INET, _INET6)
+            for protocol in _PROTOCOLS
+        ),
         *(_allow(["personality"], _argument(0, persona)) for persona in _PERSONALITIES),
         {**_allow(["arch_prctl"]), "includes": {"arches": ["amd64"]}},
         {**_allow(["riscv_flush_icache"]), "includes": {"arches": ["riscv64"]}},
         _clone(0, {"excludes": {"arches": ["s390", "s390x"]}}),
         _clone(1, {"includes": {"arches": ["s390", "s390x"]}}),
-        {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
+        {"names": ["clone3", *_ASYNCHRONOUS], "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
     ]
     return json.dumps(
         {
