@@ -19,6 +19,10 @@ ARTIFACTS, WORKSPACE, OUTPUT = "artifacts", "workspace", "output"
 STAGED_WORKSPACE = ".scorehost/workspace"
 UPLOADED = (EVALUATION, TASK, TOOLS, ARTIFACTS, WORKSPACE)
 
+# Execs have /tmp as their home. The evaluator's is a folder that no exec beside it can write: what programs
+# read from a home (usercustomize.py, .gitconfig, .npmrc) would run as the evaluator's user.
+EXEC_HOME = "/tmp"  # noqa: S108 - inside the container
+
 FIRST_USER, LAST_USER = 1 << 20, 1 << 30
 WAIT = ("sleep", "604800")  # a named host's main process only waits, a week at most
 RUN = ("python3", "-s", RUNNER)
@@ -107,11 +111,12 @@ class Blueprint:
     def _environment(self) -> dict[str, str]:
         threads = str(math.ceil(self.limits.cpus))
         return {
-            "HOME": "/tmp",  # noqa: S108 - inside the container
+            "HOME": f"{ROOT}/{OUTPUT}" if self.evaluator else EXEC_HOME,
             "TMPDIR": "/tmp",  # noqa: S108
             "TZ": "UTC",
             "LC_ALL": "C.UTF-8",
             "PYTHONHASHSEED": "0",
+            "PYTHONNOUSERSITE": "1",
             "OMP_NUM_THREADS": threads,
             "OPENBLAS_NUM_THREADS": threads,
             "MKL_NUM_THREADS": threads,

@@ -10,7 +10,7 @@ import anyio
 
 from scorehost.engine.door import ContainerState, Stream
 from scorehost.errors import Conflict, EngineRefused, EngineUnreachable, NotFound
-from scorehost.hosts.blueprint import ROOT
+from scorehost.hosts.blueprint import EXEC_HOME, ROOT
 from scorehost.hosts.capture import Capture
 from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import Host
@@ -73,12 +73,13 @@ class Output:
 
 async def started_exec(host: Host, order: ExecOrder) -> str | None:
     """An exec made ready in `host`, or None when the host does not run any more."""
+    home = {"HOME": EXEC_HOME} if host.blueprint.evaluator else {}
     try:
         return await host.engine.exec_create(
             host.container,
             order.argv,
             user=host.users.execs,
-            env={"PYTHONSAFEPATH": "1", **order.env},
+            env={"PYTHONSAFEPATH": "1", **home, **order.env},
             workdir=order.workdir or host.blueprint.workdir or ROOT,
             stdin=order.stdin is not None,
         )

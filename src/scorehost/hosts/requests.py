@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import anyio
@@ -10,7 +11,7 @@ from anyio.abc import TaskGroup
 
 from scorehost.errors import AttemptFailed, ScorehostError
 from scorehost.hosts.execs import ExecOrder, ExecOutcome, run_exec
-from scorehost.hosts.frames import Budget
+from scorehost.hosts.frames import Budget, BudgetSpent
 from scorehost.hosts.host import Host
 from scorehost.hosts.messages import (
     MAX_PART,
@@ -33,6 +34,7 @@ from scorehost.model.failure import Phase, failure
 from scorehost.model.ids import EVALUATOR
 from scorehost.model.limits import Limits
 
+HELD_BYTES = 256 * 1024 * 1024  # of stdin, over all execs of an attempt that have not ended
 KILL_TRIES = 5
 KILL_SECONDS = 5.0
 _KILL_ALL = ("python3", "-S", "-c", "import os; os.kill(-1, 9)")
@@ -57,6 +59,7 @@ class Requests:
         self._budget = Budget()
         self._processes: dict[int, Process] = {}
         self._beside = anyio.Lock()
+        self._held = 0
         self._written: set[tuple[str | None, str]] = set()  # files of which more parts are to come
 
     def count(self, line: Log) -> None:
@@ -74,7 +77,8 @@ class Requests:
             self._budget.spend(request)
         match request:
             case Exec():
-                return _told(await self._exec(request.name, self._order(request)))
+                with self._holding(len(request.stdin or b"")):
+                    return _told(await self._exec(request.name, self._order(request)))
             case Open():
                 try:
                     return {"process": await self._open(request, group)}
@@ -100,6 +104,17 @@ class Requests:
             case ReadFile():
                 return await self._read(request)
         return None
+
+    @contextmanager
+    def _holding(self, size: int) -> Iterator[None]:
+        """Counts the stdin of execs that wait for their turn: it lies in this process's memory."""
+        if size and self._held + size > HELD_BYTES:
+            raise BudgetSpent(f"execs with {self._held} bytes of stdin wait already; await some of them")
+        self._held += size
+        try:
+            yield
+        finally:
+            self._held -= size
 
     def _is_beside(self, name: str | None) -> bool:
         if self._single and name is None:
