@@ -39,8 +39,8 @@ def judged(ending: Ending) -> Failure:
     """The failure of an attempt whose evaluator's host ended and said nothing.
 
     137 alone says nothing: it is memory only when the engine says so, and the environment's fault only when
-    the engine says that somebody had it kill the container. Else something inside killed the evaluator, such as
-    a child of it: were that the environment's fault, a submission could take its failures out of the mean.
+    the engine says that somebody had it kill the container. Else something inside killed the evaluator (such
+    as a child of it): were that the environment's fault, a submission could take failures out of the mean.
     """
     code = ending.exit_code
     if ending.ended_by_us == "output_limit":
