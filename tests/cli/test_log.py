@@ -6,6 +6,7 @@ import pytest
 import structlog
 
 from scorehost import log
+from scorehost.spec.own_secrets import own_masker
 
 HIDDEN = "value-that-nobody-may-see"
 
@@ -16,7 +17,7 @@ def configured(monkeypatch):
     monkeypatch.setenv("MY_API_TOKEN", HIDDEN)
 
     def configure(verbose):
-        log.configure(verbose)
+        log.configure(verbose, mask=own_masker().text)
         return structlog.get_logger()
 
     yield configure

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scorehost.hosts.clean import CleanReport
     from scorehost.jobs.options import RunOptions
     from scorehost.jobs.outcome import JobEvent, JobOutcome, Row, Watch
+    from scorehost.spec.own_secrets import own_masker
 
 _WHERE = {
     "CheckReport": "scorehost.api.checking",
@@ -34,6 +35,7 @@ _WHERE = {
     "Planned": "scorehost.api.planning",
     "plan": "scorehost.api.planning",
     "probe": "scorehost.api.probing",
+    "own_masker": "scorehost.spec.own_secrets",
     "run": "scorehost.api.running",
     "score": "scorehost.api.running",
     "init": "scorehost.api.scaffold",
@@ -63,6 +65,7 @@ __all__ = [
     "engine_host",
     "import_humaneval",
     "init",
+    "own_masker",
     "plan",
     "probe",
     "run",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from scorehost.api import own_masker
 from scorehost.cli.text import visible
 from scorehost.errors import ScorehostError, SpecError
 
@@ -54,11 +55,11 @@ def _tell_ours(error: ScorehostError) -> None:
         lines = [f"scorehost: {error.message}"]
     if error.hint:
         lines.append("\n".join(f"  {line}" for line in error.hint.splitlines()))
-    click.echo(visible("\n".join(lines), keep="\n"), err=True)
+    click.echo(visible(own_masker().text("\n".join(lines)), keep="\n"), err=True)
 
 
 def _tell_defect(error: BaseException, *, verbose: bool) -> int:
-    text = "".join(traceback.format_exception(error))
+    text = own_masker().text("".join(traceback.format_exception(error)))
     head = f"scorehost: unforeseen {type(error).__name__}. This is a defect of scorehost, not of your files."
     if verbose:
         click.echo(visible(text, keep="\n"), err=True)

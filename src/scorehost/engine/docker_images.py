@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from contextlib import aclosing
-from json import dumps
+from json import dumps, loads
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -19,6 +20,8 @@ from scorehost.engine.docker_events import json_lines
 from scorehost.engine.threads import in_thread
 from scorehost.engine.wire import Request, exchange
 from scorehost.errors import EngineError, EngineRefused, EngineTimeout
+from scorehost.model.masking import Masker, docker_config_secrets
+from scorehost.spec.own_secrets import own_masker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +40,7 @@ async def pull_image(client: docker.APIClient, endpoint: Endpoint, prefix: str, 
     """Pulls `reference` with the credentials that `docker pull` would use."""
     repository, tag = docker.utils.parse_repository_tag(reference)
     header = await _credentials(lambda: _pull_header(client, repository))
+    masker = _masker(header)
     doing = f"pull the image {reference}"
     query = urlencode({"fromImage": repository, "tag": tag or "latest"})
     request = Request(doing, "POST", f"{prefix}/images/create?{query}", header, head_seconds=None)
@@ -44,11 +48,11 @@ async def pull_image(client: docker.APIClient, endpoint: Endpoint, prefix: str, 
         async with exchange(endpoint, request) as response, aclosing(json_lines(response, doing)) as rows:
             async for row in rows:
                 if "error" in row:
-                    raise _not_pulled(reference, str(row["error"]), 0)
+                    raise _not_pulled(reference, masker.text(str(row["error"])), 0)
     except EngineRefused as error:
         if error.hint:
             raise
-        raise _not_pulled(reference, error.message, error.status) from error
+        raise _not_pulled(reference, masker.text(error.message), error.status) from error
 
 
 def _not_pulled(reference: str, words: str, status: int) -> EngineRefused:
@@ -111,7 +115,7 @@ async def build_image(
     )
     try:
         with anyio.fail_after(timeout):
-            await _follow_build(endpoint, request, log, tag)
+            await _follow_build(endpoint, request, _Log(log, _masker(header)), tag)
     except TimeoutError as error:
         raise EngineTimeout(
             f"The build of {tag} did not end within {timeout:g} s; its output so far is in {log}.",
@@ -119,8 +123,7 @@ async def build_image(
         ) from error
 
 
-async def _follow_build(endpoint: Endpoint, request: Request, log: Path, tag: str) -> None:
-    written = _Log(log)
+async def _follow_build(endpoint: Endpoint, request: Request, written: _Log, tag: str) -> None:
     try:
         async with (
             exchange(endpoint, request) as response,
@@ -135,7 +138,8 @@ async def _follow_build(endpoint: Endpoint, request: Request, log: Path, tag: st
         if error.status == 0:
             raise
         written.add(error.message + "\n")
-        raise EngineRefused(f"The image {tag} cannot be built: {error.message}", status=0) from error
+        words = written.masker.text(error.message)
+        raise EngineRefused(f"The image {tag} cannot be built: {words}", status=0) from error
     finally:
         written.close()
 
@@ -156,26 +160,41 @@ def _failed_build(tag: str, log: _Log) -> EngineRefused:
 
 
 class _Log:
-    """The build's log file, and the end of it for the message."""
+    """The build's log file, and the end of it for the message; what is secret is masked in both."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, masker: Masker) -> None:
+        self.masker = masker
+        self._stream = masker.stream()
         self._file = os.fdopen(
             os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb"
         )
-        self._end = ""
+        self._end = b""
 
     def add(self, text: str) -> None:
-        self._file.write(text.encode("utf-8", "backslashreplace"))
+        self._keep(self._stream.feed(text.encode("utf-8", "backslashreplace")))
+
+    def _keep(self, told: bytes) -> None:
+        self._file.write(told)
         self._file.flush()  # somebody may be watching it
-        self._end = (self._end + text)[-LAST_LINES * LINE_CHARACTERS :]
+        self._end = (self._end + told)[-LAST_LINES * LINE_CHARACTERS :]
 
     def last_lines(self) -> list[str]:
-        return [line.rstrip()[:LINE_CHARACTERS] for line in self._end.splitlines() if line.strip()][
-            -LAST_LINES:
-        ]
+        """The end of what was added; nothing is added afterwards."""
+        self._keep(self._stream.end())
+        text = self._end.decode("utf-8", "replace")
+        return [line.rstrip()[:LINE_CHARACTERS] for line in text.splitlines() if line.strip()][-LAST_LINES:]
 
     def close(self) -> None:
+        self._keep(self._stream.end())
         self._file.close()
+
+
+def _masker(header: Mapping[str, str]) -> Masker:
+    """The controller's own secrets, and the credentials of this call: those of a store stand in no file."""
+    known = own_masker()
+    for value in header.values():
+        known = known.also({value, *docker_config_secrets(loads(base64.urlsafe_b64decode(value)))})
+    return known
 
 
 async def _credentials(read: Any) -> dict[str, str]:

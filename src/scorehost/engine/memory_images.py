@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from scorehost.engine.door import Image
 from scorehost.errors import EngineRefused, NotFound
+from scorehost.spec.own_secrets import own_masker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -89,6 +90,7 @@ class MemoryImages:
             elif word == "RUN" and (code := self.failing_run(rest)):
                 written.append(f"The command '{rest}' returned a non-zero code: {code}")
                 break
+        written = [own_masker().text(line) for line in written]
         log.write_text("".join(f"{line}\n" for line in written))
         if code:
             lines = "\n".join(f"    {line}" for line in written[-15:])

@@ -14,6 +14,7 @@ import requests
 import urllib3.exceptions
 
 from scorehost.errors import Conflict, EngineError, EngineRefused, EngineTimeout, EngineUnreachable, NotFound
+from scorehost.spec.own_secrets import own_masker
 
 if TYPE_CHECKING:
     from scorehost.engine.endpoint import Endpoint
@@ -57,8 +58,11 @@ def translated(error: BaseException, *, doing: str, endpoint: Endpoint) -> Engin
 
 
 def refused(status: int, words: str | None, doing: str) -> EngineRefused:
-    """NotFound for 404, Conflict for 409, EngineRefused for the rest, with the engine's own words."""
-    said = " ".join((words or "no reason given").split())[:WORDS]
+    """NotFound for 404, Conflict for 409, EngineRefused for the rest, with the engine's own words.
+
+    The controller's secrets are masked in them: an engine may repeat what it was sent or configured with.
+    """
+    said = own_masker().text(" ".join((words or "no reason given").split()))[:WORDS]
     message = f"The Docker engine refused to {doing}: {said} (HTTP {status})"
     kind = {MISSING: NotFound, TAKEN: Conflict}.get(status, EngineRefused)
     return kind(message, status=status)

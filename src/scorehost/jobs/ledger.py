@@ -11,6 +11,7 @@ from scorehost.errors import DiskFull
 from scorehost.jobs.outcome import JobEvent, Row, Watch
 from scorehost.jobs.reason import one_line, reason
 from scorehost.jobs.scored import Scored, scored
+from scorehost.spec.own_secrets import own_masker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -49,8 +50,13 @@ class Ledger:
         durable: bool = False,
         shown: Mapping[str, Any] | None = None,
     ) -> None:
-        """Journals an event and tells the watcher (`shown` in place of `fields`). Raises DiskFull."""
+        """Journals an event and tells the watcher (`shown` in place of `fields`). Raises DiskFull.
+
+        Free text may repeat an engine's words: secrets of the controller are masked in it.
+        """
         self.moved_at = self._clock.now()
+        if fields is not None and "text" in fields:
+            fields = {**fields, "text": own_masker().text(str(fields["text"]))}
         self.journal.write(kind, key, fields, durable=durable)
         self._watch(JobEvent(kind, key, fields or {} if shown is None else shown))
 

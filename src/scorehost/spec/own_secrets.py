@@ -1,0 +1,55 @@
+"""Secrets that the controller itself holds, in its environment and the user's docker configuration."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from scorehost.model.masking import Masker, docker_config_secrets, environment_secrets
+
+_CONFIG_BYTES = 1024 * 1024
+_INLINE = "DOCKER_AUTH_CONFIG"  # a docker configuration in a variable
+
+
+def own_masker() -> Masker:
+    """A masker of what this process may not tell, as things are now; quick when nothing has changed."""
+    return _masker(tuple(os.environ.items()), *_config_state(os.environ))
+
+
+def _config_state(environment: Mapping[str, str]) -> tuple[str, tuple[int, int] | None]:
+    folder = environment.get("DOCKER_CONFIG") or str(Path.home() / ".docker")
+    path = str(Path(folder) / "config.json")
+    try:
+        status = os.stat(path)  # noqa: PTH116 - called for every line that is kept
+    except OSError:
+        return path, None
+    return path, (status.st_mtime_ns, status.st_size)
+
+
+@functools.lru_cache(maxsize=4)
+def _masker(environment: tuple[tuple[str, str], ...], path: str, state: tuple[int, int] | None) -> Masker:
+    variables = dict(environment)
+    values = environment_secrets(variables)
+    values |= docker_config_secrets(_parsed(variables.get(_INLINE, "").encode("utf-8", "surrogateescape")))
+    if state is not None:
+        values |= docker_config_secrets(_parsed(_read(path)))
+    return Masker(values)
+
+
+def _read(path: str) -> bytes:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(_CONFIG_BYTES)
+    except OSError:
+        return b""
+
+
+def _parsed(data: bytes) -> object:
+    try:
+        value: object = json.loads(data)
+    except (ValueError, RecursionError):
+        return None  # the docker SDK judges the file when credentials are asked for
+    return value
