@@ -33,6 +33,7 @@ from scorehost.hosts.requests import Refused, Requests
 from scorehost.hosts.usage import Usage, read_usage
 from scorehost.model.failure import Failure, Phase, failure
 
+UNREADABLE = "unreadable"  # the runner's word for a folder that has no digest
 EXIT_SECONDS = 2.0  # from a result to the end of its process
 
 
@@ -94,18 +95,32 @@ class Dialogue:
             self.host.usage = Usage(
                 known.peak_memory_bytes or usage.peak_memory_bytes, known.cpu_seconds or usage.cpu_seconds
             )
+        changed = self._changed(talk.said)
         if isinstance(talk.said, FailedFrame):
-            return self._told_failure(talk.said)
-        return None
+            return self._told_failure(talk.said, changed)
+        return failure(Phase.EVALUATE, "changed_input", changed) if changed else None
 
-    def _told_failure(self, frame: FailedFrame) -> Failure:
+    def _changed(self, frame: ResultFrame | FailedFrame | None) -> str:
+        """What the runner saw change in the host while the evaluation ran; "" when nothing did.
+
+        No user of the host may write there, so this is somebody's way around that, and no result counts. A
+        folder that the runner cannot read any more (an evaluator may have used up its descriptors) or that it
+        does not name says nothing.
+        """
+        told = frame.trees if frame is not None else {}
+        for folder, digest in self.trees.items():
+            if told.get(folder, UNREADABLE) not in (digest, UNREADABLE):
+                return f"{folder} in the evaluator's host changed during the evaluation"
+        return ""
+
+    def _told_failure(self, frame: FailedFrame, changed: str) -> Failure:
         error = frame.error
         text = error.message
         if error.kind == "scratch_full":
             text += f"; /tmp and output hold {self.host.blueprint.tmpfs_mb} MiB each"
         if error.kind == "evaluator_oom":
             text += memory_words(self.host.blueprint.limits.memory_mb, self.host.usage.peak_memory_bytes)
-        return failure(Phase.EVALUATE, error.kind, text)
+        return failure(Phase.EVALUATE, error.kind, f"{text}; besides, {changed}" if changed else text)
 
     async def _why_it_ended(self, *, greeted: bool) -> Failure:
         """The main process is gone and said nothing."""
