@@ -1,0 +1,117 @@
+"""Sockets with short paths, a listener for what is created, and jobs that run inside the test."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from scorehost.attempt.bench import open_bench
+from scorehost.attempt.score import score
+from scorehost.engine.door import Engine
+from scorehost.jobs.options import RunOptions
+from scorehost.jobs.outcome import JobEvent, JobOutcome
+from scorehost.jobs.run import run_job
+from scorehost.jobs.scoring import Clock, JobPlace, Score
+from scorehost.spec.loading import load_dataset
+
+
+@pytest.fixture
+def short():
+    """A folder with a short path: a socket's may have 107 bytes only."""
+    with tempfile.TemporaryDirectory(prefix="sh-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 5 MB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=5m", "none", place], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"no right to mount: {done.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+@pytest.fixture
+def created():
+    """Gives, for a job's id, the ids of all containers that the engine created for it during the test."""
+    words = '{{index .Actor.Attributes "scorehost.job"}} {{.Actor.ID}}'
+    listener = subprocess.Popen(
+        ["docker", "events", "--filter", "type=container", "--filter", "event=create"]
+        + ["--filter", "label=scorehost.job", "--format", words],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    told: list[str] = []
+
+    def of(job: str) -> list[str]:
+        listener.terminate()
+        if listener.stdout is not None and not listener.stdout.closed:
+            told.extend(listener.stdout.read().splitlines())
+            listener.stdout.close()
+        return [line.split()[1] for line in told if line.split()[0] == job]
+
+    yield of
+    of("")
+    listener.wait()
+
+
+class Runner:
+    """Runs jobs in this process on an engine that is given, with a clock that is given."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.events: list[JobEvent] = []
+
+    async def __call__(
+        self,
+        engine: Engine,
+        root: Path,
+        *,
+        stop: anyio.Event | None = None,
+        clock: Clock | None = None,
+        **options,
+    ) -> JobOutcome:
+        """One job to its end."""
+        dataset = load_dataset(root)
+        asked = {"concurrency": 2, **options}
+        if "resume" not in asked:
+            asked = {"dataset": root, "submissions": ("solution",), **asked}
+
+        @asynccontextmanager
+        async def scoring(place: JobPlace) -> AsyncIterator[Score]:
+            async with open_bench(engine, dataset, job_id=place.job_id, folder=place.folder) as bench:
+                yield functools.partial(score, bench)
+
+        async def ping() -> None:
+            await engine.info()
+
+        return await run_job(
+            RunOptions(out=self.out, **asked),
+            dataset,
+            scoring,
+            self.events.append,
+            ping=ping,
+            stop=stop or anyio.Event(),
+            clock=clock,
+        )
+
+    def kinds(self) -> list[str]:
+        """The kinds of the events so far."""
+        return [event.kind for event in self.events]
+
+
+@pytest.fixture
+def run(tmp_path):
+    return Runner(tmp_path / "runs")
