@@ -20,7 +20,6 @@ _NAME = re.compile(
 )
 _LOGIN = re.compile(r"://([^/@:\s]*):([^/@\s]+)@")
 _PLAIN = re.compile(rb"[A-Za-z0-9._~-]+|\s+|.[\x80-\xbf]*", re.DOTALL)
-_JSON_LETTERS = {0x0A: b"n", 0x0D: b"r", 0x09: b"t"}
 _ALIGNMENTS = ((0, 0), (1, 2), (2, 3))  # bytes before the value, base64 digits that they take a part in
 
 
@@ -169,17 +168,20 @@ def _written(raw: bytes) -> tuple[bytes, int]:
             pattern += re.escape(piece)
             longest += len(piece)
             continue
-        ways: set[bytes] = {re.escape(piece), b"".join(b"%%(?i:%02x)" % byte for byte in piece)}
-        sizes = [3 * len(piece)]
-        if piece.isspace():
-            ways |= {b" ", rb"\+" * len(piece)}
-        escaped = b"".join(b"\\\\" + _JSON_LETTERS.get(byte, re.escape(bytes([byte]))) for byte in piece)
-        ways.add(escaped)
-        units = json.dumps(piece.decode("utf-8", "replace"))[1:-1]
-        if not units.startswith("\\u"):
-            units = "".join(f"\\u{byte:04x}" for byte in piece)
-        ways.add(b"(?i:" + re.escape(units.encode("ascii")) + b")")
-        sizes += [2 * len(piece), len(units)]
+        text = piece.decode("utf-8", "replace")
+        in_json = json.dumps(text)[1:-1].encode("ascii")
+        units = b"".join(b"\\u%04x" % byte for byte in piece)  # how Go writes &, < and >
+        spaces = (b" ", b"+" * len(piece)) if piece.isspace() else ()
+        sizes = (3 * len(piece), len(in_json), len(units))
+        ways: set[bytes] = {
+            *(
+                re.escape(way)
+                for way in (piece, json.dumps(text, ensure_ascii=False)[1:-1].encode(), *spaces)
+            ),
+            *(b"(?i:" + re.escape(way) + b")" for way in (in_json, units)),
+            b"".join(b"%%(?i:%02x)" % byte for byte in piece),
+            b"".join(re.escape(b"\\" + piece[at : at + 1]) for at in range(len(piece))),
+        }
         # The longest way first: a backslash before a sign belongs to it.
         ordered: list[bytes] = sorted(ways, key=lambda way: (-len(way), way))
         pattern += b"(?:" + b"|".join(ordered) + b")"
