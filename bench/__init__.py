@@ -1,0 +1,1 @@
+"""How fast scorehost is beside the engine's own floor; `python -m bench` prints the table."""
