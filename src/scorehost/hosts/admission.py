@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import anyio
@@ -18,6 +18,7 @@ class MemoryPool:
         self.capacity = int(engine_memory * SHARE)
         self._free = self.capacity
         self._queue: deque[tuple[int, anyio.Event]] = deque()
+        self.on_pressure: Callable[[], None] = lambda: None  # called when somebody has to wait
 
     @asynccontextmanager
     async def reserved(self, size: int) -> AsyncIterator[None]:
@@ -31,14 +32,21 @@ class MemoryPool:
         try:
             yield
         finally:
-            self._give_back(size)
+            self.give_back(size)
+
+    def try_take(self, size: int) -> bool:
+        """Takes `size` bytes if they are free and nobody waits; the caller gives them back."""
+        if self._queue or size > self._free:
+            return False
+        self._free -= size
+        return True
 
     async def _take(self, size: int) -> None:
-        if not self._queue and size <= self._free:
-            self._free -= size
+        if self.try_take(size):
             return
         turn = (size, anyio.Event())
         self._queue.append(turn)
+        self.on_pressure()
         try:
             await turn[1].wait()
         except BaseException:
@@ -46,10 +54,11 @@ class MemoryPool:
                 self._queue.remove(turn)
                 self._serve()
             else:
-                self._give_back(size)  # its turn came in the very moment in which it was cancelled
+                self.give_back(size)  # its turn came in the very moment in which it was cancelled
             raise
 
-    def _give_back(self, size: int) -> None:
+    def give_back(self, size: int) -> None:
+        """Returns bytes that were taken, and lets in who waits."""
         self._free += size
         self._serve()
 
