@@ -1,4 +1,4 @@
-"""Jobs that are disturbed, and what must hold of them however they were: sound files, one verdict each, nothing left."""
+"""Jobs that are disturbed, and what must hold all the same: sound files, one verdict each, nothing left."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class Findings:
             self.notes.append(f"{folder / FILE}: line {read_history(folder / FILE).broken}")
 
     def look_at_the_end(self, folder: Path, keys: Sequence[str], before: Mapping[str, bytes]) -> None:
-        """The job is complete: one verdict for each key, what was finished `before` byte for byte the same."""
+        """The job is complete: one verdict for each key, what was finished `before` is the same."""
         self.look_at_files(folder)
         self.attempts += len(keys)
         found = verdicts(folder)

@@ -47,9 +47,9 @@ def small_disk(tmp_path):
 def created():
     """Gives, for a job's id, the ids of all containers that the engine created for it during the test."""
     words = '{{index .Actor.Attributes "scorehost.job"}} {{.Actor.ID}}'
+    filters = [f"--filter={one}" for one in ("type=container", "event=create", "label=scorehost.job")]
     listener = subprocess.Popen(
-        ["docker", "events", "--filter", "type=container", "--filter", "event=create"]
-        + ["--filter", "label=scorehost.job", "--format", words],
+        ["docker", "events", *filters, "--format", words],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -1,4 +1,4 @@
-"""A proxy in front of the engine's socket: one call fails, hangs, is cut or late; bytes arrive in odd pieces."""
+"""A proxy in front of the engine's socket: a call fails, hangs, is cut or late; bytes come in odd pieces."""
 
 from __future__ import annotations
 
@@ -91,6 +91,13 @@ class FaultyEngine:
     _call: re.Pattern[str] | None = None
     _times: int = 0
     _skip: int = 0
+    _open: set[anyio.CancelScope] = field(default_factory=set)
+
+    def break_all(self) -> int:
+        """Closes every connection in order, as a proxy that ends does; how many there were."""
+        for scope in self._open:
+            scope.cancel()
+        return len(self._open)
 
     @property
     def host(self) -> str:
@@ -99,7 +106,12 @@ class FaultyEngine:
 
     def arm(self, call: str, fault: Fault, *, times: int = 1, skip: int = 0) -> None:
         """The next `times` calls of this sort fail in this way, after `skip` that do not."""
-        self._call, self._fault, self._times, self._skip = re.compile(CALLS[call] + r"[ ?]"), fault, times, skip
+        self._call, self._fault, self._times, self._skip = (
+            re.compile(CALLS[call] + r"[ ?]"),
+            fault,
+            times,
+            skip,
+        )
 
     def _struck(self, line: str) -> Fault | None:
         if self._call is None or not self._call.match(line):
@@ -114,6 +126,14 @@ class FaultyEngine:
 
     async def serve(self, client: UnixStream) -> None:
         """One connection: one call, since each is told to be the last of its connection."""
+        with anyio.CancelScope() as scope:
+            self._open.add(scope)
+            try:
+                await self._one(client)
+            finally:
+                self._open.discard(scope)
+
+    async def _one(self, client: UnixStream) -> None:
         async with client:
             with suppress(*GONE):
                 head, rest = await _head(client)

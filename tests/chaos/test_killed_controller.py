@@ -48,7 +48,9 @@ def killed(chance, *words, lines):
 
 
 @pytest.mark.timeout(3600)
-def test_a_controller_that_is_killed_at_any_moment_loses_nothing_and_leaves_nothing(tmp_path, record_property):
+def test_a_controller_that_is_killed_at_any_moment_loses_nothing_and_leaves_nothing(
+    tmp_path, record_property
+):
     dataset = twenty(tmp_path / "d")
     seed = int(os.environ.get("SCOREHOST_CHAOS_SEED", "20"))
     chance = random.Random(seed)  # noqa: S311 - moments, not secrets

@@ -90,11 +90,10 @@ async def test_a_refusal_that_will_stay_is_not_asked_again(tmp_path):
 
 
 @pytest.mark.parametrize("trouble", [None, BUSY])
-async def test_a_start_an_exec_and_an_upload_are_never_asked_twice(tmp_path, trouble):
-    script = Script(start=[trouble], exec=[trouble], archive=[trouble])
+async def test_a_start_and_an_upload_are_never_asked_twice(tmp_path, trouble):
+    script = Script(start=[trouble], archive=[trouble])
     works = {
         "start": lambda engine: engine.start("c1"),
-        "exec": lambda engine: engine.exec_create("c1", ["x"], user=1, env={}, workdir="/", stdin=False),
         "archive": lambda engine: engine.upload("c1", "/attempt", tar_of({})),
     }
     for number, (kind, work) in enumerate(works.items()):
@@ -103,6 +102,40 @@ async def test_a_start_an_exec_and_an_upload_are_never_asked_twice(tmp_path, tro
         with pytest.raises((EngineRefused, EngineUnreachable)):
             await ask(folder, script, work)
         assert script.seen.count(kind) == 1
+
+
+@pytest.mark.parametrize("trouble", [None, BUSY])
+async def test_a_process_that_is_prepared_is_asked_for_again(tmp_path, trouble):
+    script = Script(exec=[trouble, answer(201, {"Id": "e1"})])
+    made = await ask(
+        tmp_path,
+        script,
+        lambda engine: engine.exec_create("c1", ["x"], user=1, env={}, workdir="/", stdin=False),
+    )
+    assert made == "e1"
+
+
+async def started_process(engine):
+    async with engine.exec_start("e1") as stream:
+        return await stream.receive()
+
+
+UPGRADED = b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n\x01\0\0\0\0\0\0\x01x"
+
+
+async def test_a_process_that_the_engine_never_tried_to_start_is_started_again(tmp_path):
+    untouched = answer(200, {"Running": False, "ExitCode": None})
+    script = Script(start=[BUSY, UPGRADED], json=[untouched])
+    assert (await ask(tmp_path, script, started_process)).data == b"x"
+    assert script.seen.count("start") == 2
+
+
+@pytest.mark.parametrize("known", [{"Running": True, "ExitCode": None}, {"Running": False, "ExitCode": 126}])
+async def test_a_process_that_the_engine_tried_to_start_is_not_started_again(tmp_path, known):
+    script = Script(start=[BUSY], json=[answer(200, known)])
+    with pytest.raises(EngineRefused):
+        await ask(tmp_path, script, started_process)
+    assert script.seen.count("start") == 1
 
 
 async def test_a_create_that_fails_once_with_500_is_asked_again(tmp_path):

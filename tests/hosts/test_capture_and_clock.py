@@ -105,3 +105,40 @@ async def test_a_clock_started_during_a_pause_runs_from_its_end():
     with anyio.fail_after(5):
         await clock.expired()
     assert anyio.current_time() - begun >= 0.25
+
+
+@pytest.mark.anyio
+async def test_what_an_engine_is_late_with_an_answer_is_given_back(monkeypatch):
+    monkeypatch.setattr("scorehost.hosts.clock.PROMPT_SECONDS", 0.05)
+    clock = StandingClock(0.2)
+    begun = anyio.current_time()
+    clock.start()
+    async with anyio.create_task_group() as group:
+
+        async def late():
+            with clock.asking():
+                await anyio.sleep(0.5)
+
+        group.start_soon(late)
+        with anyio.fail_after(5):
+            await clock.expired()
+    assert anyio.current_time() - begun >= 0.65  # 0.2 of its own, 0.45 of the engine's lateness
+
+
+@pytest.mark.anyio
+async def test_questions_that_are_answered_promptly_stretch_no_time_however_many_there_are():
+    clock = StandingClock(0.2)
+    clock.start()
+    begun = anyio.current_time()
+    async with anyio.create_task_group() as group:
+
+        async def asks():
+            while True:
+                with clock.asking():
+                    await anyio.sleep(0.03)
+
+        for _ in range(5):
+            group.start_soon(asks)
+        await clock.expired()
+        group.cancel_scope.cancel()
+    assert anyio.current_time() - begun < 0.6

@@ -24,10 +24,10 @@ from scorehost.attempt.intake import HandIn, take_in
 from scorehost.attempt.layout import laid_out
 from scorehost.attempt.order import Order
 from scorehost.engine.threads import in_thread
-from scorehost.errors import AttemptFailed, DiskFull, EngineTimeout, EngineUnreachable
+from scorehost.errors import AttemptFailed, DiskFull, EngineRefused, EngineTimeout, EngineUnreachable
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.evaluation import Evaluation, evaluate
-from scorehost.hosts.execs import ExecOutcome
+from scorehost.hosts.execs import FAULTY, ExecOutcome
 from scorehost.hosts.host import Site
 from scorehost.model.failure import Failure, Phase, failure
 from scorehost.model.ids import utc_now
@@ -52,7 +52,8 @@ class _Progress:
     hosts: tuple[HostUsage, ...] = ()
 
     def enter(self, phase: Phase) -> None:
-        self.phase = phase
+        if phase is not Phase.CLEANUP:  # what failed, failed before
+            self.phase = phase
         self.emit("phase", {"phase": phase.value})
 
     def spent(self, phase: str, seconds: float) -> None:
@@ -87,16 +88,25 @@ async def score(bench: Bench, order: Order, folder: Path, emit: Emit) -> Result:
             error = failure(progress.phase, "engine_lost", lost.message, hint=lost.hint)
         except DiskFull:
             raise
+        except EngineRefused as refused:
+            if refused.status < FAULTY:
+                error = _internal(progress, draft, refused)
+            else:
+                error = failure(progress.phase, "engine_lost", refused.message, hint=refused.hint)
         except Exception as defect:  # noqa: BLE001 - whatever it is, it is ours and must not be lost
-            # Its text may quote gold: it is kept with the attempt, which is private, and nowhere else.
-            trace = traceback.format_exc().encode("utf-8", "backslashreplace")
-            draft.write("logs/scorehost.log", own_masker().data(trace))
-            text = f"{type(defect).__name__} in scorehost itself; its traceback is in logs/scorehost.log"
-            error = failure(progress.phase, "internal", text)
+            error = _internal(progress, draft, defect)
         result = _result(bench, progress, verdict, error)
         draft.close(result, verdict.checks if verdict is not None else ())
         await in_thread(draft.settle, bench.files)
     return result
+
+
+def _internal(progress: _Progress, draft: Draft, defect: Exception) -> Failure:
+    # Its text may quote gold: it is kept with the attempt, which is private, and nowhere else.
+    trace = "".join(traceback.format_exception(defect)).encode("utf-8", "backslashreplace")
+    draft.write("logs/scorehost.log", own_masker().data(trace))
+    text = f"{type(defect).__name__} in scorehost itself; its traceback is in logs/scorehost.log"
+    return failure(progress.phase, "internal", text)
 
 
 async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:

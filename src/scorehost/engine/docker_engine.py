@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from scorehost.engine import answers
 from scorehost.engine.bodies import body_of
-from scorehost.engine.calls import REMOVE_SECONDS, START_SECONDS, Call, Caller, twice_at_most
+from scorehost.engine.calls import (
+    BACK_OFF,
+    BRIEFLY_UNAVAILABLE,
+    REMOVE_SECONDS,
+    START_SECONDS,
+    Call,
+    Caller,
+    twice_at_most,
+)
 from scorehost.engine.container_config import container_config
 from scorehost.engine.docker_events import event_stream
 from scorehost.engine.docker_images import build_image, pull_image
@@ -193,18 +201,34 @@ class DockerEngine:
             "Privileged": False,
         }
         path = f"/containers/{quoted(container)}/exec"
-        call = Call(f"prepare a process in the container {container}", "POST", path, body=body)
+        # One that is prepared twice runs once: the other is never started, and goes with the container.
+        call = Call(f"prepare a process in the container {container}", "POST", path, body=body, again=True)
         return str((await self._caller.call(call))["Id"])
 
     @asynccontextmanager
     async def exec_start(self, exec_id: str) -> AsyncIterator[Stream]:
         """Starts it and gives its stream."""
         path = f"{self._prefix}/exec/{quoted(exec_id)}/start"
-        body = {"Detach": False, "Tty": False}
-        async with hijack(
-            self._endpoint, path, doing=f"start the process {exec_id[:12]}", body=body
-        ) as stream:
+        doing = f"start the process {exec_id[:12]}"
+
+        def opening() -> AbstractAsyncContextManager[Stream]:
+            return hijack(self._endpoint, path, doing=doing, body={"Detach": False, "Tty": False})
+
+        async with AsyncExitStack() as stack:
+            try:
+                stream = await stack.enter_async_context(opening())
+            except EngineRefused as error:
+                if error.status not in BRIEFLY_UNAVAILABLE or await self.exec_begun(exec_id):
+                    raise
+                await anyio.sleep(BACK_OFF[0])
+                stream = await stack.enter_async_context(opening())
             yield stream
+
+    async def exec_begun(self, exec_id: str) -> bool:
+        """Whether the engine has tried to start it: it runs, or has an exit code, a refused start's too."""
+        path = f"/exec/{quoted(exec_id)}/json"
+        answer = await self._caller.call(Call(f"look the process {exec_id[:12]} up", "GET", path, again=True))
+        return bool(answer["Running"]) or answer["ExitCode"] is not None
 
     async def exec_exit_code(self, exec_id: str) -> int | None:
         """Its exit code; None while it runs."""

@@ -215,6 +215,9 @@ class Engine(Protocol):
     def exec_start(self, exec_id: str) -> AbstractAsyncContextManager[Stream]:
         """Starts it and gives its stream."""
 
+    async def exec_begun(self, exec_id: str) -> bool:
+        """Whether the engine has tried to start it, with whatever success."""
+
     async def exec_exit_code(self, exec_id: str) -> int | None:
         """Its exit code; None while it runs."""
 

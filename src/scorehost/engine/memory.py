@@ -299,6 +299,11 @@ class MemoryEngine:
             self._emit(found.container, f"exec_start: {' '.join(found.launch.argv)}", execID=exec_id)
             yield stream
 
+    async def exec_begun(self, exec_id: str) -> bool:
+        """Whether it was started."""
+        async with self._call("exec_begun"):
+            return self._exec(exec_id).process.started
+
     async def exec_exit_code(self, exec_id: str) -> int | None:
         """Its exit code; None until it has ended."""
         async with self._call("exec_exit_code"):

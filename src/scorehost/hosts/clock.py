@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 import anyio
 
+PROMPT_SECONDS = 2.0  # an engine that is asked for what takes it milliseconds, and takes longer, is late
+
 
 class StandingClock:
     """`seconds` of running time; several pauses may overlap."""
@@ -18,6 +20,7 @@ class StandingClock:
         self._since: float | None = None
         self._pauses = 0
         self._changed = anyio.Event()
+        self._asked: set[anyio.Event] = set()
 
     def start(self) -> None:
         """Begins to run, at once or when the last pause ends."""
@@ -41,11 +44,31 @@ class StandingClock:
             if self._started:
                 self.start()
 
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """The engine is asked inside the block; what it is late is given back."""
+        begun, answered = anyio.current_time(), anyio.Event()
+        self._asked.add(answered)
+        try:
+            yield
+        finally:
+            self._asked.discard(answered)
+            late = anyio.current_time() - begun - PROMPT_SECONDS
+            if late > 0:
+                self._left += late
+                self._announce()
+            answered.set()
+
     async def expired(self) -> None:
-        """Returns when the time has run out."""
-        while (left := self._remaining()) > 0:
-            with anyio.move_on_after(left if math.isfinite(left) else None):
-                await self._changed.wait()
+        """Returns when the time has run out, and the engine has answered all that it was asked until then."""
+        while True:
+            while (left := self._remaining()) > 0:
+                with anyio.move_on_after(left if math.isfinite(left) else None):
+                    await self._changed.wait()
+            for answered in tuple(self._asked):
+                await answered.wait()
+            if self._remaining() <= 0:
+                return
 
     def _remaining(self) -> float:
         if self._since is None:

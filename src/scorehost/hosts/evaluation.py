@@ -67,6 +67,7 @@ async def evaluate(order: Evaluation) -> dict[str, Any]:
                 order.site, order.blueprint, order.image, trees, workspace_bytes=order.cargo.workspace.size
             )
         )
+        host.clock = clock
         return await _talk(order, host, named, clock)
     finally:
         order.enter(Phase.CLEANUP)

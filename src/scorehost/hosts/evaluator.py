@@ -12,6 +12,7 @@ from scorehost.engine.door import Stream
 from scorehost.errors import AttemptFailed, EngineRefused, EngineUnreachable
 from scorehost.hosts.capture import Capture
 from scorehost.hosts.clock import StandingClock
+from scorehost.hosts.execs import FAULTY
 from scorehost.hosts.frames import (
     BudgetSpent,
     ChannelViolation,
@@ -35,6 +36,8 @@ from scorehost.model.failure import Failure, Phase, failure
 
 UNREADABLE = "unreadable"  # the runner's word for a folder that has no digest
 EXIT_SECONDS = 2.0  # from a result to the end of its process
+UNHEARD_SECONDS = 10.0  # from the end of a process to the end of its stream, on a slow engine
+CUT_SECONDS = 5.0  # from the end of a stream to the end of its process, before it counts as cut
 
 
 @dataclass(slots=True)
@@ -82,6 +85,8 @@ class Dialogue:
             async with task_group() as group:
                 group.start_soon(self.near_end)
                 await talk.ended.wait()
+        if not talk.ended.is_set():
+            await self._heard_late(talk)
         if talk.reason is not None:
             return talk.reason
         if not talk.ended.is_set():
@@ -113,6 +118,19 @@ class Dialogue:
                 return f"{folder} in the evaluator's host changed during the evaluation"
         return ""
 
+    async def _heard_late(self, talk: _Talk) -> None:
+        """Waits for the end of the stream when the runner has exited and only the engine is slow to say so.
+
+        Raises AttemptFailed (engine_lost) when the stream does not end at all.
+        """
+        if (await self.host.engine.inspect(self.host.container)).running:
+            return
+        with anyio.move_on_after(UNHEARD_SECONDS):
+            await talk.ended.wait()
+        if not talk.ended.is_set():
+            text = "the evaluator's process has ended, and the engine does not end its output"
+            raise AttemptFailed(failure(Phase.EVALUATE, "engine_lost", text))
+
     def _told_failure(self, frame: FailedFrame, changed: str) -> Failure:
         error = frame.error
         text = error.message
@@ -125,7 +143,15 @@ class Dialogue:
     async def _why_it_ended(self, *, greeted: bool) -> Failure:
         """The main process is gone and said nothing."""
         host = self.host
+        ended_at = anyio.current_time()
         state = await host.state()
+        if state is not None and state.running:
+            with anyio.move_on_after(CUT_SECONDS):
+                state = await host.engine.wait(host.container)
+        # Seen only now: its stream may break a moment after the attached one.
+        if (state is not None and state.running) or host.memory.broke_near(ended_at):
+            text = "the connection to the evaluator's host was cut"
+            raise AttemptFailed(failure(Phase.EVALUATE, "engine_lost", text, retryable=not host.execs))
         oom = state is not None and (state.oom_killed or host.memory.kills(host.container) > 0)
         if oom:
             host.note_oom()
@@ -238,6 +264,8 @@ class _Talk:
         except Refused as error:
             refusal = (error.kind, error.message)
         except EngineRefused as error:
+            if error.status >= FAULTY:  # not for the evaluator to judge
+                raise AttemptFailed(failure(Phase.EVALUATE, "engine_lost", error.message)) from error
             refusal = ("ScoringError", error.message)
         async with self._sending:
             if refusal is None:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 import anyio
 
 from scorehost.engine.door import ContainerState, Stream
-from scorehost.errors import Conflict, EngineRefused, EngineUnreachable, NotFound
+from scorehost.errors import AttemptFailed, Conflict, EngineRefused, EngineUnreachable, NotFound
 from scorehost.hosts.blueprint import EXEC_HOME, ROOT
 from scorehost.hosts.capture import Capture
 from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import Host
 from scorehost.hosts.usage import crowded_out
+from scorehost.model.failure import Phase, failure
 
 TIMED_OUT = 124
 KILLED = 137
+STILL_RUNNING = -1
+FAULTY = 500  # statuses from here on are about the engine, or about what it tried and could not do
 DRAIN_SECONDS = 2.0
 LONG_PAUSE = 0.1
 STDIN_CHUNK = 64 * 1024
@@ -75,22 +80,42 @@ async def started_exec(host: Host, order: ExecOrder) -> str | None:
     """An exec made ready in `host`, or None when the host does not run any more."""
     home = {"HOME": EXEC_HOME} if host.blueprint.evaluator else {}
     try:
-        return await host.engine.exec_create(
-            host.container,
-            order.argv,
-            user=host.users.execs,
-            env={"PYTHONSAFEPATH": "1", **home, **order.env},
-            workdir=order.workdir or host.blueprint.workdir or ROOT,
-            stdin=order.stdin is not None,
-        )
+        with host.asking():
+            return await host.engine.exec_create(
+                host.container,
+                order.argv,
+                user=host.users.execs,
+                env={"PYTHONSAFEPATH": "1", **home, **order.env},
+                workdir=order.workdir or host.blueprint.workdir or ROOT,
+                stdin=order.stdin is not None,
+            )
     except (Conflict, NotFound):
         return None
+
+
+@asynccontextmanager
+async def opened_exec(host: Host, exec_id: str) -> AsyncIterator[Stream]:
+    """Starts an exec and gives its stream. Raises what the engine's `exec_start` does."""
+    async with AsyncExitStack() as stack:
+        with host.asking():
+            stream = await stack.enter_async_context(host.engine.exec_start(exec_id))
+        yield stream
+
+
+def refuse_broken_off(host: Host, ended_at: float) -> None:
+    """Raises EngineUnreachable when a stream ended in the moment in which the way to the engine broke.
+
+    A connection that somebody on the way closes looks like the end of the output, and is none.
+    """
+    if host.memory.broke_near(ended_at):
+        raise EngineUnreachable("The connection to the Docker engine was lost while a process ran.")
 
 
 async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Awaitable[None]]) -> ExecOutcome:
     """Runs one process as the host's exec user. `on_deadline` ends it: the engine cannot.
 
-    Raises EngineUnreachable and EngineTimeout only; everything that a process can cause is told.
+    Raises EngineUnreachable, EngineTimeout, EngineRefused (it fails by itself), AttemptFailed (engine_lost);
+    everything that a process can cause is told.
     """
     begun = time.monotonic()
     crowd = crowded_out(host.container)
@@ -102,17 +127,24 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
         return LOST
     host.execs += 1
     output = Output(host, order.keep)
-    code: int | None = TIMED_OUT
+    code: int | None = None
     timed_out = False
     try:
-        async with host.engine.exec_start(exec_id) as stream, task_group() as group:
+        async with opened_exec(host, exec_id) as stream, task_group() as group:
             if order.stdin is not None:
                 group.start_soon(_feed, stream, order.stdin)
+            until = anyio.current_time() + order.seconds
             with anyio.move_on_after(order.seconds) as deadline:
                 await _drain(host, stream, output)
-                code = KILLED if host.flooded else await exit_code(host, exec_id)
-            if deadline.cancelled_caught:
-                timed_out = True
+            if not deadline.cancelled_caught and not host.flooded:
+                ended_at = anyio.current_time()
+                code = await exit_code(host, exec_id, until=until)
+                refuse_broken_off(host, ended_at)
+            timed_out = deadline.cancelled_caught or code == STILL_RUNNING
+            if host.flooded:
+                code = KILLED
+            if timed_out:
+                code = TIMED_OUT
                 crowded = crowded_out(host.container) > crowd
                 with anyio.move_on_after(DRAIN_SECONDS) as drained:
                     async with task_group() as ending:
@@ -128,6 +160,7 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
         await note_loss(host)
         return LOST
     except EngineRefused as error:
+        await engine_at_fault(host, exec_id, error)
         # The engine could not run it (a working directory that is not there, say): its words are the output.
         return ExecOutcome(
             exit_code=126,
@@ -150,15 +183,27 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
     )
 
 
-async def exit_code(host: Host, exec_id: str) -> int | None:
+async def engine_at_fault(host: Host, exec_id: str, error: EngineRefused) -> None:
+    """Raises AttemptFailed (engine_lost) when the engine refused a process that it never tried to start.
+
+    Such a refusal says nothing about the process, so it may not be told as if it did.
+    """
+    if error.status >= FAULTY and not await host.engine.exec_begun(exec_id):
+        raise AttemptFailed(failure(Phase.EVALUATE, "engine_lost", error.message)) from error
+
+
+async def exit_code(host: Host, exec_id: str, *, until: float = math.inf) -> int | None:
     """The exit code of a process whose output has ended; None when its container took it along.
 
-    A process may close its output and go on: this waits as long as it and its container live.
+    A process may close its output and go on: this waits as long as it and its container live, and gives
+    STILL_RUNNING when the engine says so after `until`. An engine that is slow to answer is waited for: that
+    is not the process's time.
     """
     pause = 0.002
     while True:
         try:
-            code = await host.engine.exec_exit_code(exec_id)
+            with host.asking():
+                code = await host.engine.exec_exit_code(exec_id)
         except NotFound:
             code = None
             pause = LONG_PAUSE
@@ -166,6 +211,8 @@ async def exit_code(host: Host, exec_id: str) -> int | None:
             return code
         if pause >= LONG_PAUSE and await gone(host):
             return None
+        if anyio.current_time() >= until:
+            return STILL_RUNNING
         await anyio.sleep(pause)
         pause = min(pause * 2, LONG_PAUSE)
 

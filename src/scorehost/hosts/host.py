@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 import anyio
@@ -20,7 +20,8 @@ from scorehost.errors import (
     NotFound,
 )
 from scorehost.hosts.blueprint import Blueprint, Users
-from scorehost.hosts.labels import host_labels
+from scorehost.hosts.clock import StandingClock
+from scorehost.hosts.labels import RECIPE, host_labels
 from scorehost.hosts.memory_watch import MemoryWatch
 from scorehost.hosts.tree import ChangedWhileSent, Tree, archive
 from scorehost.hosts.usage import Usage, read_usage
@@ -46,6 +47,7 @@ class Host:
     container: str
     name: str
     memory: MemoryWatch
+    clock: StandingClock | None = None  # the evaluator's, once there is one
     started_at: str = field(default_factory=utc_now)
     execs: int = 0
     printed: int = 0
@@ -56,6 +58,12 @@ class Host:
     def flooded(self) -> bool:
         """Whether all processes of it together printed more than they may."""
         return self.printed > self.blueprint.limits.output_total_bytes
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """The engine is asked inside the block: its lateness is not counted as the evaluator's time."""
+        with self.clock.asking() if self.clock is not None else nullcontext():
+            yield
 
     async def end(self, why: str) -> None:
         """Kills the container; the first reason stands. Its removal comes with the end of its block."""
@@ -85,6 +93,8 @@ class Host:
             name=self.blueprint.name,
             image=choice if isinstance(choice, str) else self.image.reference,
             image_id=self.image.id,
+            # A label of an image that was only derived from a built one says nothing of it.
+            recipe=None if isinstance(choice, str) else self.image.labels.get(RECIPE),
             started_at=self.started_at,
             peak_memory_bytes=self.usage.peak_memory_bytes,
             cpu_seconds=self.usage.cpu_seconds,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -17,6 +18,7 @@ from scorehost.hosts import labels
 _log = structlog.get_logger()
 RECONNECT_SECONDS = 1.0
 OOM_LIMIT = 10
+NEAR_SECONDS = 2.0  # connections that one cause breaks are seen to break within so long
 
 
 class MemoryWatch:
@@ -25,11 +27,19 @@ class MemoryWatch:
     def __init__(self) -> None:
         self._kills: Counter[str] = Counter()
         self._struck: set[str] = set()
+        self._broke_at = -math.inf
         self._guarded: dict[str, Callable[[], Awaitable[None]]] = {}
 
     def struck(self, container: str) -> bool:
         """Whether somebody had the engine kill the container: no process inside can do that."""
         return container in self._struck
+
+    def broke_near(self, moment: float) -> bool:
+        """Whether the stream of events, once open, was broken off near a moment of anyio's clock.
+
+        Then the engine itself or the way to it was lost: nothing in a container can do that.
+        """
+        return abs(moment - self._broke_at) < NEAR_SECONDS
 
     def kills(self, container: str) -> int:
         """Processes of one container that the kernel has killed for memory so far."""
@@ -52,8 +62,10 @@ class MemoryWatch:
 
     async def _follow(self, engine: Engine, job: str, group: TaskGroup) -> None:
         while True:
+            opened = False
             try:
                 async with engine.events({labels.JOB: job}) as events:
+                    opened = True
                     async for event in events:
                         if event.action == "oom":
                             self._tell(event.container, group)
@@ -62,6 +74,8 @@ class MemoryWatch:
             except EngineError as error:
                 # Without events the engine's own flag still tells; the stream is only finer.
                 _log.debug("event stream lost", reason=error.message)
+            if opened:
+                self._broke_at = anyio.current_time()
             await anyio.sleep(RECONNECT_SECONDS)
 
 

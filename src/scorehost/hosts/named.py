@@ -86,6 +86,10 @@ class NamedHosts:
                 self.file(plan.name, outcome)
         return outcome
 
+    def busy(self, name: str) -> bool:
+        """Whether an exec or a reset of that name is under way, or waits for its turn."""
+        return self._slots[name].lock.locked()
+
     async def _run(self, host: Host, order: ExecOrder) -> ExecOutcome:
         async def end_host() -> None:
             await host.end("timed_out")
@@ -128,6 +132,7 @@ class NamedHosts:
                     workspace_bytes=self._cargo.workspace.size,
                 )
             )
+            host.clock = self._clock
             self._hosts.append(host)
             await started(self._site, host)
             if image.id not in self._images.proven:

@@ -17,8 +17,11 @@ from scorehost.hosts.execs import (
     ExecOrder,
     ExecOutcome,
     Output,
+    engine_at_fault,
     exit_code,
     note_loss,
+    opened_exec,
+    refuse_broken_off,
     started_exec,
     taken_along,
 )
@@ -49,7 +52,7 @@ class Process:
     async def run(self, *, task_status: TaskStatus[Process | None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Carries the process; `task_status` gives it once it runs, or None."""
         exec_id = await started_exec(self.host, self._order)
-        stream = None if exec_id is None else self.host.engine.exec_start(exec_id)
+        stream = None if exec_id is None else opened_exec(self.host, exec_id)
         if exec_id is None or stream is None:
             await note_loss(self.host)
             self._end(LOST)
@@ -78,10 +81,13 @@ class Process:
             self._end(LOST)
             return
         except EngineRefused as error:
+            await engine_at_fault(self.host, exec_id, error)
             self._unread["stderr"] += error.message.encode()
             self._end(ExecOutcome(exit_code=126, stdout=b"", stderr=b""))
             return
+        ended_at = anyio.current_time()
         code = await exit_code(self.host, exec_id)
+        refuse_broken_off(self.host, ended_at)
         lost = code is None or (code == KILLED and await taken_along(self.host, self._kills))
         self._end(
             ExecOutcome(
