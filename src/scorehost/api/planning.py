@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from scorehost.attempt.blobs import Blobs
 from scorehost.attempt.intake import take_in
 from scorehost.errors import AttemptFailed
-from scorehost.jobs.plan import make_plan
+from scorehost.jobs.rescore.plan import plan_for
 from scorehost.jobs.resume import resumed_options
 from scorehost.spec.loading import load_dataset
 
@@ -49,7 +49,7 @@ def plan(options: RunOptions) -> DryRun:
     dataset = load_dataset(options.dataset, profiles=options.profiles, gold=options.gold)
     warnings = list(dataset.warnings)
     with tempfile.TemporaryDirectory(prefix="scorehost-plan-") as place:
-        made = make_plan(options, dataset, staging=Path(place) / "incoming", warn=warnings.append)
+        made = plan_for(options, dataset, staging=Path(place) / "incoming", warn=warnings.append)
         seen: dict[tuple[str, str, int], Planned] = {}
         planned = []
         for order in made.orders:

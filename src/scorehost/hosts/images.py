@@ -82,7 +82,7 @@ class Images:
             names = await in_thread(recipe.bases, self._files)
             bases = {base: (await self.resolve(base, build_seconds=seconds)).id for base in names}
             digest = await in_thread(lambda: recipe.digest(bases), self._files)
-            tag = f"scorehost/built:{digest[:24]}"
+            tag = built_tag(digest)
             # Two recipes of one content are one image.
             async with self._locks.setdefault(tag, anyio.Lock()):
                 return await self._present_or_built(recipe, digest, tag, seconds)
@@ -124,6 +124,11 @@ class Images:
                 f"{recipe.dockerfile} does not build: {error.message}",
                 f"The whole output is in {log}.",
             ) from error
+
+
+def built_tag(digest: str) -> str:
+    """What the image of a recipe with this digest is called on the engine."""
+    return f"scorehost/built:{digest[:24]}"
 
 
 def _failed(kind: str, message: str, hint: str = "") -> AttemptFailed:

@@ -35,7 +35,8 @@ class History:
     """What a journal holds already.
 
     `torn` are the bytes after the last whole line; `broken` is the number of the first line whose `prev` is
-    not the hash of the line before (None: the chain holds); `results` has each key's last sha256.
+    not the hash of the line before (None: the chain holds); `results` and `manifests` have the last sha256 of
+    each key's result.json and manifest.json, `carried` the job that an attempt was carried over from.
     """
 
     lines: int = 0
@@ -44,6 +45,8 @@ class History:
     torn: bytes = b""
     broken: int | None = None
     results: Mapping[str, str] = field(default_factory=dict)
+    manifests: Mapping[str, str] = field(default_factory=dict)
+    carried: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_history(path: Path) -> History:
@@ -60,31 +63,51 @@ def read_history(path: Path) -> History:
         torn = lines.pop() + b"\n"
         end -= len(torn)
     last, broken = START, None
-    results: dict[str, str] = {}
+    attempts = _Attempts()
     for number, line in enumerate(lines, start=1):
         event = _event(line)
         if broken is None and (event is None or event.get("prev") != last):
             broken = number
         last = line_hash(line)
         if event is not None:
-            _note_result(event, results)
-    return History(lines=len(lines), end=end, last=last, torn=torn, broken=broken, results=results)
+            attempts.note(event)
+    return History(
+        lines=len(lines),
+        end=end,
+        last=last,
+        torn=torn,
+        broken=broken,
+        results=attempts.results,
+        manifests=attempts.manifests,
+        carried=attempts.carried,
+    )
 
 
-def _note_result(event: Mapping[str, Any], results: dict[str, str]) -> None:
-    kind, key = event.get("kind"), event.get("key")
-    if not isinstance(key, str):
-        return
-    if kind in ("attempt_finished", "attempt_found"):
-        results[key] = str(event.get("result"))
-    elif kind in ("attempt_retried", "attempt_rerun", "attempt_damaged"):
-        results.pop(key, None)
+@dataclass(slots=True)
+class _Attempts:
+    results: dict[str, str] = field(default_factory=dict)
+    manifests: dict[str, str] = field(default_factory=dict)
+    carried: dict[str, str] = field(default_factory=dict)
+
+    def note(self, event: Mapping[str, Any]) -> None:
+        kind, key = event.get("kind"), event.get("key")
+        if not isinstance(key, str):
+            return
+        if kind in ("attempt_finished", "attempt_found", "attempt_carried"):
+            self.results[key] = str(event.get("result"))
+            if isinstance(manifest := event.get("manifest"), str):
+                self.manifests[key] = manifest
+            if kind == "attempt_carried":
+                self.carried[key] = str(event.get("from"))
+        elif kind in ("attempt_retried", "attempt_rerun", "attempt_damaged"):
+            for known in (self.results, self.manifests, self.carried):
+                known.pop(key, None)
 
 
 def _event(line: bytes) -> dict[str, Any] | None:
     try:
         event = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return event if isinstance(event, dict) else None
 

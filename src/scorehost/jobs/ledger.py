@@ -33,6 +33,7 @@ class Ledger:
         self.folder = folder
         self.journal = journal
         self.done: dict[AttemptKey, Scored] = {}
+        self.carried: dict[AttemptKey, str] = {}  # those of `done` that an earlier job scored, and which
         self.phases: dict[AttemptKey, str] = {}  # of the attempts that run
         self.moved_at = clock.now()
         self.on_disk_full: Callable[[DiskFull], None] = lambda _error: None
@@ -102,9 +103,17 @@ class Ledger:
         self.event("attempt_finished", order.key, fields, durable=True, shown={"row": self.row(one)})
         return one
 
+    def carry(self, order: Order, result: Result, hashes: Mapping[str, str | None]) -> None:
+        """An attempt that an earlier job scored stands in this one; `hashes` of its result and manifest."""
+        self.done[order.key] = scored(result, order.task)
+        self.carried[order.key] = result.job_id
+        fields = {"from": result.job_id, "number": result.attempt, "status": result.status, **hashes}
+        self.event("attempt_carried", order.key, fields)
+
     def set_aside(self, order: Order, number: int, kind: str, fields: Mapping[str, Any]) -> None:
         """Moves an attempt's folder to `tries/<key>/<number>` and tells so; it is unfinished again."""
         self.done.pop(order.key, None)
+        self.carried.pop(order.key, None)
         self._reasons.pop(order.key, None)
         move_folder(self.folder.attempt(order.key), self.folder.tries(order.key) / str(number))
         self.event(kind, order.key, {"number": number, **fields}, durable=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Every option of `scorehost run`; an empty tuple means that the option was not given."""
+    """Every option of `scorehost run` and `rescore`; an empty tuple means that the option was not given."""
 
     dataset: Path = Path()
     tasks: tuple[str, ...] = ()  # globs over task ids
@@ -38,3 +38,5 @@ class RunOptions:
     allow_unenforced: bool = False
     private: bool = False
     dry_run: bool = False
+    parent: Path | None = None  # rescore: the folder of the job whose archived artifacts are the submissions
+    changed: bool = False  # rescore: only what changed since then

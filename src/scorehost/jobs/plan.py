@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scorehost.attempt.order import Order
@@ -30,6 +30,7 @@ class Plan:
     tasks: Mapping[str, Task]
     submissions: Sequence[Submission]
     orders: Sequence[Order]
+    carried: Mapping[AttemptKey, Path] = field(default_factory=dict)  # folders of a parent's attempts that stand
 
     @property
     def digest(self) -> str:

@@ -38,6 +38,8 @@ class Asked(Frozen):
     parameters: dict[str, Any]
     gold: str | None
     name: str | None
+    parent: str | None = Field(None, description="folder of the job that is scored again")
+    changed: bool = Field(False, description="only what changed since the parent was scored")
 
 
 class DatasetRecord(Frozen):
@@ -50,11 +52,14 @@ class DatasetRecord(Frozen):
 
 
 class TaskRecord(Frozen):
-    """What a task was when the job began: digests that tell a later change apart."""
+    """What a task was when the job began: digests that tell a later change apart, and what its figures need."""
 
     spec: str
     code: str
     gold: str
+    weight: float = 1.0
+    score_range: tuple[float, float] | None = None
+    metrics: tuple[str, ...] = Field((), description="ids of the declared ones")
 
 
 class SubmissionRecord(Frozen):
@@ -74,6 +79,13 @@ class PlanRecord(Frozen):
     digest: str
 
 
+class ParentRecord(Frozen):
+    """The job whose archived artifacts are scored again; `root_hash` is that of its events when it was read."""
+
+    job_id: str
+    root_hash: str
+
+
 class JobRecord(Frozen):
     """The content of job.json."""
 
@@ -88,6 +100,7 @@ class JobRecord(Frozen):
     submissions: tuple[SubmissionRecord, ...]
     samples: dict[str, int] = Field(description="how many samples each submission has, over all tasks")
     plan: PlanRecord
+    parent: ParentRecord | None = None
 
 
 def asked(options: RunOptions, submissions: tuple[str, ...]) -> Asked:
@@ -112,6 +125,8 @@ def asked(options: RunOptions, submissions: tuple[str, ...]) -> Asked:
         parameters=dict(options.parameters),
         gold=absolute(options.gold),
         name=options.name,
+        parent=absolute(options.parent),
+        changed=options.changed,
     )
 
 
@@ -131,6 +146,9 @@ def task_record(task: Task) -> TaskRecord:
         spec=digest(task.spec.model_dump(mode="json")),
         code=_files_digest(task.code.items()),
         gold=_files_digest(task.gold.items()),
+        weight=task.spec.weight,
+        score_range=task.spec.evaluation.output.score_range,
+        metrics=tuple(metric.id for metric in task.spec.evaluation.metrics),
     )
 
 

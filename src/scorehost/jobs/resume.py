@@ -14,6 +14,7 @@ from scorehost.errors import UsageError
 from scorehost.jobs.folder import JobFolder, find_job
 from scorehost.jobs.journal import History, line_hash
 from scorehost.jobs.record import JobRecord, SubmissionRecord, dataset_record, task_record
+from scorehost.jobs.rescore.carry import carry_over
 from scorehost.jobs.scored import scored
 from scorehost.jobs.select import near
 from scorehost.model.failure import KINDS
@@ -61,6 +62,8 @@ def resumed_options(options: RunOptions) -> RunOptions:
         parameters=was.parameters,
         gold=path(was.gold),
         name=was.name,
+        parent=path(was.parent),
+        changed=was.changed,
         out=folder.path.parent,
         resume=str(folder.path),
     )
@@ -144,7 +147,7 @@ def parse_rerun(text: str | None) -> Rerun | None:
 def take_stock(plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None = None) -> tuple[Order, ...]:
     """Puts the finished attempts into the ledger and gives the orders that are to run.
 
-    A finished attempt is left byte for byte as it is. A damaged one, and one that `rerun` asks for, is moved
+    A finished attempt is left byte for byte as it is, and one of a parent that stands is linked. A damaged one, and one that `rerun` asks for, is moved
     to `tries/` and told.
     """
     todo: list[Order] = []
@@ -155,10 +158,16 @@ def take_stock(plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None
             number = next_number(ledger.folder, order)
             ledger.set_aside(order, number, "attempt_damaged", {"why": why})
             ledger.warn(f"the folder was damaged ({why}), is kept in tries/ and scored again", order.key)
+        stands = order.key in plan.carried
+        if found is None and stands:
+            carry_over(plan.carried[order.key], order, ledger)
+            continue
         if found is not None:
-            if not _again(found[0], rerun):
+            if stands or not _again(found[0], rerun):
                 result, result_hash = found
                 ledger.done[order.key] = scored(result, order.task)
+                if result.job_id != ledger.folder.job_id:
+                    ledger.carried[order.key] = result.job_id
                 if str(order.key) not in history.results:
                     ledger.event(
                         "attempt_found", order.key, {"number": result.attempt, "result": result_hash}
@@ -169,6 +178,8 @@ def take_stock(plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None
             ledger.set_aside(order, number, "attempt_rerun", {"error": error.kind if error else None})
             rerun_count += 1
         todo.append(dataclasses.replace(order, number=next_number(ledger.folder, order)))
+    if plan.carried:
+        os.sync()  # one for all that was linked
     if rerun is not None and not rerun_count:
         ledger.warn(f"--rerun: no finished attempt is ERROR{f' {rerun.kind}' if rerun.kind else ''}")
     return tuple(todo)
@@ -196,7 +207,7 @@ def _finished(order: Order, folder: JobFolder, history: History) -> tuple[tuple[
     except ValidationError:
         return None, "result.json does not parse"
     result_hash = line_hash(data)
-    if result.key != order.key or result.job_id != folder.job_id:
+    if result.key != order.key or result.job_id not in (folder.job_id, history.carried.get(str(order.key))):
         return None, "result.json is another attempt's"
     if history.results.get(str(order.key), result_hash) != result_hash:
         return None, "result.json is not what the journal says"

@@ -24,7 +24,7 @@ from scorehost.jobs.folder import (
 from scorehost.jobs.journal import FILE, History, line_hash, open_journal, read_history
 from scorehost.jobs.ledger import Ledger
 from scorehost.jobs.outcome import JobOutcome, Watch
-from scorehost.jobs.plan import Plan, check_options, make_plan
+from scorehost.jobs.plan import Plan, check_options
 from scorehost.jobs.record import (
     JobRecord,
     PlanRecord,
@@ -32,6 +32,7 @@ from scorehost.jobs.record import (
     dataset_record,
     task_record,
 )
+from scorehost.jobs.rescore.plan import Images, parent_record, plan_for
 from scorehost.jobs.resume import check_unchanged, parse_rerun, resumed_options, take_stock
 from scorehost.jobs.schedule import End, Pace, Schedule
 from scorehost.jobs.scoring import Clock, JobPlace, OpenScoring, Ping, SystemClock
@@ -60,8 +61,12 @@ async def run_job(
     ping: Ping,
     stop: anyio.Event,
     clock: Clock | None = None,
+    images: Images | None = None,
 ) -> JobOutcome:
     """Plans, runs and sums up one job; with `options.resume` goes on with one (see `resumed_options`).
+
+    With `options.parent` the archived artifacts of that job are scored; `images` are those that the engine
+    has now, for `options.changed` (see `rescore.plan`).
 
     `scoring` is opened once the plan stands and the job's folder exists; `stop` asks the job to end, and
     running attempts are cancelled. Whatever happens once attempts may start, summary.json and the last events
@@ -75,7 +80,7 @@ async def run_job(
     rerun = parse_rerun(options.rerun)
     with _folder(options) as folder:
         warnings: list[str] = list(dataset.warnings)
-        plan = make_plan(options, dataset, staging=folder.incoming, warn=warnings.append)
+        plan = plan_for(options, dataset, staging=folder.incoming, warn=warnings.append, images=images)
         record = _record(options, dataset, plan, folder)
         if folder.begun:
             known = folder.read_record()
@@ -129,7 +134,8 @@ def _folder(options: RunOptions) -> Iterator[JobFolder]:
 
 
 def _record(options: RunOptions, dataset: Dataset, plan: Plan, folder: JobFolder) -> JobRecord:
-    words = dict.fromkeys(lasting_word(one) for one in plan.submissions)
+    named = () if options.parent is not None else plan.submissions  # a parent's archive needs no words
+    words = dict.fromkeys(lasting_word(one) for one in named)
     # What --submissions found is kept as single words, so that a folder that grows later changes no job.
     lasting = dataclasses.replace(options, submissions_dir=None)
     return JobRecord(
@@ -145,6 +151,7 @@ def _record(options: RunOptions, dataset: Dataset, plan: Plan, folder: JobFolder
             one.name: sum(len(samples) for samples in one.hand_ins.values()) for one in plan.submissions
         },
         plan=PlanRecord(planned=len(plan.orders), digest=plan.digest),
+        parent=parent_record(options),
     )
 
 
@@ -169,7 +176,7 @@ class _Job:
         counts = {"planned": planned, "done": done}
         self.ledger.event(
             "job_started",
-            fields={**counts, "job": job_hash},
+            fields={**counts, "job": job_hash, **self._parent()},
             durable=True,
             shown={**counts, "folder": str(self.folder.path)},
         )
@@ -177,12 +184,23 @@ class _Job:
         if warning:
             self.ledger.warn(warning)
 
+    def _parent(self) -> dict[str, str]:
+        parent = self.record.parent
+        return {} if parent is None else {"parent": parent.job_id, "parent_root": parent.root_hash}
+
     def close(self, end: End) -> JobOutcome:
         """Writes summary.json and the last event, whatever ended the job."""
         self.folder.release()
         attempts = self.ledger.done
         status, message = self._status(end)
-        summary = summarise(self.record, self.plan, attempts, status=status, message=message)
+        summary = summarise(
+            self.record,
+            self.plan,
+            attempts,
+            status=status,
+            message=message,
+            carried=len(self.ledger.carried),
+        )
         code = exit_status(
             self.options,
             why=end.why,

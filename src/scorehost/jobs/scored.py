@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scorehost.model.failure import Blame, Failure, Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from scorehost.model.ids import AttemptKey
     from scorehost.model.result import Result, ScoringDigests, Status
@@ -47,7 +47,11 @@ class Scored:
 
 def scored(result: Result, task: Task) -> Scored:
     """What the job keeps of a result."""
-    declared = (metric.id for metric in task.spec.evaluation.metrics)
+    return scored_with(result, (metric.id for metric in task.spec.evaluation.metrics))
+
+
+def scored_with(result: Result, declared: Iterable[str]) -> Scored:
+    """The same where only the ids of the declared metrics are at hand."""
     numbers = {name: _number(result.metrics.get(name)) for name in declared}
     return Scored(
         key=result.key,

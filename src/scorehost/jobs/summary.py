@@ -32,8 +32,9 @@ def summarise(
     *,
     status: JobStatus,
     message: str = "",
+    carried: int = 0,
 ) -> Summary:
-    """The summary of a job in which `attempts` are finished; one pass over the plan."""
+    """The summary of a job in which `attempts` are finished, `carried` of them by an earlier job."""
     whole = _Part()
     tasks: dict[str, _Part] = {}
     submissions: dict[str, _Part] = {}
@@ -64,6 +65,8 @@ def summarise(
         dataset_id=record.dataset.dataset_id,
         dataset_version=record.dataset.version,
         status=status,
+        parent=None if record.parent is None else record.parent.job_id,
+        carried=carried,
         message=message,
         started_at=record.created_at,
         finished_at=utc_now(),

@@ -23,6 +23,7 @@ class HostUsage(Frozen):
     peak_memory_bytes: int | None
     cpu_seconds: float | None
     execs: int
+    recipe: str | None = Field(None, description="digest of the recipe that the image was built from")
     ended: str  # removed | timed_out | oom | output_limit | lost | reset
 
 

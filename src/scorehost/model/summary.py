@@ -88,6 +88,8 @@ class Summary(Group):
     dataset_id: str
     dataset_version: str
     status: JobStatus
+    parent: str | None = Field(None, description="the job whose artifacts were scored again")
+    carried: int = Field(0, description="attempts that stand as the parent, or its own, scored them")
     message: str = Field("", description="why it stopped early, or what makes it invalid")
     started_at: str
     finished_at: str
