@@ -117,6 +117,7 @@ def test_the_environment_is_fixed_and_the_images_dangerous_words_are_cleared():
         "TZ": "UTC",
         "LC_ALL": "C.UTF-8",
         "PYTHONHASHSEED": "0",
+        "PYTHONNOUSERSITE": "1",
         "OMP_NUM_THREADS": "2",
         "OPENBLAS_NUM_THREADS": "2",
         "MKL_NUM_THREADS": "2",
