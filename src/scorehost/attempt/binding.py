@@ -154,7 +154,10 @@ def _shown(value: Any) -> str:
         return f"a text of {len(value)} characters"
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**_DIGITS:
         return f"a whole number of more than {_DIGITS} digits"
-    return repr(value) if isinstance(value, float) else json.canonical(value).decode()
+    if isinstance(value, float):
+        return repr(value)
+    text = json.canonical(value).decode()
+    return text if text.isprintable() else ascii(text)
 
 
 def _invalid(message: str) -> NoReturn:

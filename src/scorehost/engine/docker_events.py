@@ -41,7 +41,7 @@ async def json_lines(response: Response, doing: str) -> AsyncGenerator[Any, None
 def _value(line: bytes | bytearray, doing: str) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise EngineRefused(
             f"The Docker engine sent a line that is not JSON when asked to {doing}.", status=0
         ) from None

@@ -64,7 +64,7 @@ async def probe(endpoint: Endpoint) -> str:
     try:
         answer = json.loads(body)
         newest, oldest = _version(answer["ApiVersion"]), _version(answer.get("MinAPIVersion", "1.12"))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise _no_docker(endpoint, "its answer is not Docker's") from None
     if newest < API:
         raise EngineUnreachable(

@@ -73,7 +73,7 @@ def words_of(body: bytes) -> str:
     text = body.decode("utf-8", "replace").strip()
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     message = value.get("message") if isinstance(value, dict) else None
     return message if isinstance(message, str) else text

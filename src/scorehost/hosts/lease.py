@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import socket
 from enum import Enum
 from pathlib import Path
 
 from scorehost.model.frozen import Frozen
+
+_WRITTEN = re.compile(r"([^:]*):([^:]*):([^:]*):([0-9]{1,20}):([0-9]{1,20})")
 
 
 class Standing(Enum):
@@ -34,15 +37,16 @@ class Lease(Frozen):
     @classmethod
     def parse(cls, text: str) -> Lease | None:
         """The lease in a label, or None when the label was not made by scorehost."""
-        parts = text.split(":")
-        if len(parts) != 5 or not (parts[3].isdigit() and parts[4].isdigit()):  # noqa: PLR2004 - five fields
+        found = _WRITTEN.fullmatch(text)
+        if found is None:
             return None
+        machine, boot, pid_namespace, pid, start_ticks = found.groups()
         return cls(
-            machine=parts[0],
-            boot=parts[1],
-            pid_namespace=parts[2],
-            pid=int(parts[3]),
-            start_ticks=int(parts[4]),
+            machine=machine,
+            boot=boot,
+            pid_namespace=pid_namespace,
+            pid=int(pid),
+            start_ticks=int(start_ticks),
         )
 
     def standing(self) -> Standing:

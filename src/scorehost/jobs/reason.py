@@ -48,7 +48,7 @@ def _first_fail(path: Path) -> dict[str, Any] | None:
         if path.stat().st_size > MAX_BYTES * _ROOM:
             return None
         rows = json.loads(path.read_bytes()).get("checks", [])
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return None
     fails = (row for row in rows if isinstance(row, dict) and row.get("status") == "FAIL")
     return next(fails, None)
