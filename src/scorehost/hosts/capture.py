@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 
+BLOCK = 16 * 1024  # bytes from which on a piece stands alone: many tiny ones cost more than what they hold
+
 
 class Capture:
     """Takes bytes as they come and never holds more than `limit` and one piece of them."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        self._block = min(BLOCK, limit // 8)
         self._head = bytearray()
-        self._tail: deque[bytes] = deque()
+        self._tail: deque[bytearray] = deque()
         self._tail_size = 0
         self.total = 0
 
@@ -23,7 +26,10 @@ class Capture:
             self._head += data[:room]
             data = data[room:]
         if data:
-            self._tail.append(data)
+            if self._tail and len(self._tail[-1]) + len(data) <= self._block:
+                self._tail[-1] += data
+            else:
+                self._tail.append(bytearray(data))
             self._tail_size += len(data)
             keep = self._limit - self._limit // 2
             while self._tail_size - len(self._tail[0]) >= keep:
