@@ -18,6 +18,23 @@ NANO = 1_000_000_000
 OOM_SCORE = 500
 NOBODY_RESOLVES = "127.0.0.1"
 HOSTNAME = "host"
+# What engines mask by themselves, of any version, and what is left to write there: pressure triggers act on the
+# whole machine, and anybody may set them.
+MASKED = (
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/interrupts",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/pressure",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/sys/devices/virtual/powercap",
+    "/sys/firmware",
+)
 # Memory that no limit of the container counts (locked pages, message queues) and core dumps are shut off.
 ULIMITS = (("nofile", OPEN_FILES), ("core", 0), ("memlock", 0), ("msgqueue", 0))
 
@@ -46,6 +63,7 @@ def container_config(spec: ContainerSpec, *, default_runtime: str) -> dict[str, 
             "NetworkMode": "none",
             "Dns": [NOBODY_RESOLVES],
             "ReadonlyRootfs": True,
+            "MaskedPaths": list(MASKED),
             "CapDrop": ["ALL"],
             "SecurityOpt": ["no-new-privileges", f"seccomp={profile()}"],
             "IpcMode": "private",
