@@ -9,8 +9,13 @@ from scorehost.spec.loading import load_dataset
 HEAD = "format: scorehost.profiles/1\n"
 
 
+KEYS = {"base_url": "http://127.0.0.1:8000/v1", "model": "some/model"}
+
+
 def role(text):
-    return f"{HEAD}agent_profiles:\n  judge: {{executor: openai, {text}}}\n"
+    """A file with one sound role, and `text` in it (which comes first, and may take the place of a key)."""
+    rest = ", ".join(f"{key}: {value!r}" for key, value in KEYS.items() if f"{key}:" not in text)
+    return f"{HEAD}agent_profiles:\n  judge: {{executor: openai, {text}, {rest}}}\n"
 
 
 def test_without_a_file_profiles_are_the_defaults_of_the_formats_page(folder):
@@ -100,4 +105,5 @@ def test_references_and_plain_words_are_no_secrets(folder):
 def test_roles_that_no_task_uses_are_read_and_kept(folder):
     folder.write("profiles.yaml", role("timeout_seconds: 180"))
     dataset = load_dataset(folder.root)
-    assert dataset.profiles.agent_profiles == {"judge": {"executor": "openai", "timeout_seconds": 180}}
+    bound = dataset.profiles.agent_profiles["judge"]
+    assert (bound.executor, bound.timeout_seconds, bound.model) == ("openai", 180, "some/model")

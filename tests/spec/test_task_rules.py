@@ -222,7 +222,6 @@ def test_a_row_that_fits_no_artifact_does_not_hide_or_renumber_the_others(folder
 @pytest.mark.parametrize(
     ("line", "start"),
     [
-        ("agent_profiles: [{id: judge}]", "3:1: agent_profiles: not yet: roles"),
         ("evaluation: {runtime: command}", "3:14: evaluation.runtime: not yet"),
         ("evaluation: {environments: {a: {docker_image: x, platform: p}}}", "3:50: "),
         ("evaluation: {environments: {a: {docker_image: x, gpus: 1}}}", "3:50: "),

@@ -13,14 +13,6 @@ DATASET_FILE = "ageval.yaml"
 FORMATS = {"dataset": "ageval.dataset/1", "task": "ageval.task/1", "profiles": "ageval.profiles/1"}
 
 
-def task_tree(tree: Map, ignored: set[str]) -> Map:
-    """A task without the roles that it lists: they play in the run phase, and a submission needs none."""
-    if tree.get("agent_profiles") is None:
-        return tree
-    ignored.add("agent_profiles")
-    return without_key(tree, "agent_profiles")
-
-
 def profiles_tree(tree: Map, problems: Problems, ignored: set[str], *, named: bool) -> Map:
     """Profiles as this program binds them: the agent's own environment is left out.
 
@@ -34,6 +26,12 @@ def profiles_tree(tree: Map, problems: Problems, ignored: set[str], *, named: bo
         else:
             ignored.add("environment")
         tree = without_key(tree, "environment")
+    roles = tree.get("agent_profiles")
+    for name, entry in roles.entries.items() if isinstance(roles, Map) else ():
+        executor = entry.node.get("executor") if isinstance(entry.node, Map) else None
+        if not isinstance(executor, Scalar) or executor.value not in ("command", "openai"):
+            ignored.add("agent_profiles")
+            tree = without_key(tree, "agent_profiles", name)
     isolated = find(tree, ("evaluate_host", "isolated"))
     if named and not (isinstance(isolated.node, Scalar) and isolated.node.value is True):
         text = "named environments need scoring containers of their own"

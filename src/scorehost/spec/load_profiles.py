@@ -10,7 +10,9 @@ from scorehost.spec.not_yet import PROFILES, refuse
 from scorehost.spec.opening import open_kind
 from scorehost.spec.problems import Place, Problems
 from scorehost.spec.profiles import Profiles
+from scorehost.spec.roles import check_roles
 from scorehost.spec.secret_literals import refuse_secrets
+from scorehost.spec.yaml_tree import Map
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,11 +22,15 @@ _FORMATS = ("scorehost.profiles/1", ageval.FORMATS["profiles"])
 
 
 class LoadedProfiles(NamedTuple):
-    """Profiles with what the ageval layout's warning needs; `isolated`: the file asks for it itself."""
+    """Profiles with what the ageval layout's warning needs; `isolated`: the file asks for it itself.
+
+    `roles`: the names that it binds, also those whose binding has problems; None: nobody can tell.
+    """
 
     profiles: Profiles
     ignored: set[str]
     isolated: bool
+    roles: frozenset[str] | None = frozenset()
 
 
 def load_profiles(
@@ -49,7 +55,7 @@ def load_profiles(
     assumed = ageval.FORMATS["profiles"] if layout == "ageval" else None
     opened = open_kind(path, _FORMATS, shown=shown, problems=problems, quote=False, assumed=assumed)
     if opened is None:
-        return default
+        return default._replace(roles=None)
     tree, kind = opened
     silent = refuse_secrets(tree, problems)
     ignored: set[str] = set()
@@ -58,5 +64,11 @@ def load_profiles(
         tree = ageval.profiles_tree(tree, problems, ignored, named=named)
     isolated = tree.get("evaluate_host") is not None
     tree = refuse(tree, PROFILES, problems)
-    profiles, _ = bind(Profiles, tree, problems, quote=False, ignored=ignored if old else None, silent=silent)
-    return LoadedProfiles(profiles or Profiles(), ignored, isolated)
+    bindings = tree.get("agent_profiles")
+    roles = frozenset(bindings.entries) if isinstance(bindings, Map) else frozenset()
+    profiles, tree = bind(
+        Profiles, tree, problems, quote=False, ignored=ignored if old else None, silent=silent
+    )
+    if profiles is not None:
+        check_roles(profiles.agent_profiles, tree, problems, base=path.parent, told=silent)
+    return LoadedProfiles(profiles or Profiles(), ignored, isolated, roles)

@@ -44,6 +44,9 @@ class Surroundings:
     problems: Problems
     ignored: set[str] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
+    roles: list[tuple[Place, str, str]] = field(
+        default_factory=list
+    )  # place, key and name of each role listed
 
 
 def load_task(folder: Path, around: Surroundings, *, shown: str) -> Task | None:
@@ -62,6 +65,7 @@ def load_task(folder: Path, around: Surroundings, *, shown: str) -> Task | None:
     if spec is None:
         return None
     _identity(spec, tree, folder, problems)
+    _roles(spec, tree, around)
     check_artifacts(spec, tree, problems)
     _evaluation(spec, tree, code, problems)
     environments = EnvironmentCheck(spec, tree, problems, task=folder, dataset=around.root, shown=shown).run()
@@ -86,8 +90,6 @@ def load_task(folder: Path, around: Surroundings, *, shown: str) -> Task | None:
 
 def _spec(tree: Map, around: Surroundings) -> tuple[TaskSpec | None, Map]:
     old = around.layout == "ageval"
-    if old:
-        tree = ageval.task_tree(tree, around.ignored)
     if around.defaults is not None:
         tree = lay_under(around.defaults, tree)
     tree = refuse(tree, TASK, around.problems)
@@ -115,6 +117,18 @@ def _identity(spec: TaskSpec, tree: Map, folder: Path, problems: Problems) -> No
     elif spec.task_id != folder.name:
         text = f"`{spec.task_id}` is not the name of the folder, `{folder.name}`"
         problems.add(place, "task_id", text, "Make the two the same")
+
+
+def _roles(spec: TaskSpec, tree: Map, around: Surroundings) -> None:
+    names = [role.id for role in spec.agent_profiles]
+    for number, name in enumerate(names):
+        found = find(tree, ("agent_profiles", number, "id"))
+        if name in names[:number]:
+            around.problems.add(
+                found.place, found.key, f"`{name[:60]}` is listed twice", "Remove one of them"
+            )
+        else:
+            around.roles.append((found.place, found.key, name))
 
 
 def _evaluation(spec: TaskSpec, tree: Map, code: dict[str, Path], problems: Problems) -> None:

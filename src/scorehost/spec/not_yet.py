@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from scorehost.spec.yaml_tree import Loc, Map, Node, Scalar, Sequence, find, join, walk, without_key
+from scorehost.spec.yaml_tree import Loc, Map, Node, Scalar, find, join, walk, without_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,10 +20,6 @@ def _always(_node: Node) -> bool:
 
 def _equals(value: object) -> Callable[[Node], bool]:
     return lambda node: isinstance(node, Scalar) and node.value == value and type(node.value) is type(value)
-
-
-def _filled(node: Node) -> bool:
-    return isinstance(node, Sequence) and bool(node.items)
 
 
 class NotYet(NamedTuple):
@@ -46,7 +42,6 @@ TASK = (
         "evaluators that are commands",
         "Write `runtime: python`, and call the command by scoring.exec",
     ),
-    NotYet(("agent_profiles",), _filled, "roles", "Remove the key; submissions are scored without them"),
 )
 PROFILES = (
     NotYet(
@@ -56,7 +51,6 @@ PROFILES = (
         "Write `isolated: true`, which named environments need too",
     ),
     NotYet(("run_host",), _always, "the run phase", "Remove the key, and hand in submissions"),
-    NotYet(("adapter_user",), _always, "adapters", "Remove the key"),
 )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from scorehost.model.frozen import Frozen
+from scorehost.spec.roles import Role
 
 
 class EvaluateHost(Frozen):
@@ -25,11 +26,12 @@ class EngineChoice(Frozen):
 
 
 class Profiles(Frozen):
-    """How jobs run."""
+    """How jobs run. `adapter_user`: who adapters run as (needs root); None: whoever runs the job."""
 
     format: Literal["scorehost.profiles/1"] = "scorehost.profiles/1"
     environment: Literal["docker"] = "docker"
     evaluate_host: EvaluateHost = EvaluateHost()
     engine: EngineChoice = EngineChoice()
     concurrency: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = "auto"
-    agent_profiles: dict[str, Any] = Field(default_factory=dict)
+    agent_profiles: dict[str, Role] = Field(default_factory=dict)
+    adapter_user: str | None = Field(None, min_length=1)

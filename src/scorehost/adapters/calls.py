@@ -1,0 +1,145 @@
+"""One call of a role from its request to its record: tries, pauses between them, and the end."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import anyio
+
+from scorehost.adapters.execs import ExecCall
+from scorehost.adapters.faults import AdapterFault
+from scorehost.adapters.pace import Pace
+from scorehost.adapters.registry import RequestIds
+from scorehost.adapters.requests import AdapterRequest, SessionRequest
+from scorehost.adapters.tries import Executor, Outcome, Settled, note, settle
+from scorehost.model import json
+from scorehost.model.call import CallRecord, Fault, Reply, Try
+from scorehost.model.failure import Failure, Phase, failure
+from scorehost.model.ids import utc_now
+from scorehost.model.masking import Masker
+from scorehost.spec.roles import Role
+
+FIRST_PAUSE = 0.5  # seconds before a second try; doubled before each further one
+# A reply that was played again, or an adapter that is not there, does not get better by asking again.
+_FINAL = ("adapter_duplicate_id", "adapter_cache_hit", "adapter_missing")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How a call ended, and all that is kept of it. Exactly one of `reply` and `fault` is set.
+
+    `request`: the bytes that the adapter got, masked. `outcomes`: the kept bytes of each try of the record.
+    """
+
+    record: CallRecord
+    request: bytes
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def reply(self) -> Reply | None:
+        """The checked reply, known secrets masked in it."""
+        return self.record.reply
+
+    @property
+    def fault(self) -> Fault | None:
+        """Why there is no reply. `fault.invalidates`: the whole job is invalid."""
+        return self.record.fault
+
+    def failure(self, phase: Phase) -> Failure | None:
+        """What the attempt ends with when nobody catches the fault; None when there is a reply."""
+        if self.fault is None:
+            return None
+        return failure(phase, self.fault.kind, f"role `{self.record.role}`: {self.fault.message}")
+
+
+class Calling:
+    """One call under way. `role` None: nothing is bound."""
+
+    def __init__(
+        self, name: str, role: Role | None, request: AdapterRequest, environment: str | None, masker: Masker
+    ) -> None:
+        self._name, self._role, self._request = name, role, request
+        self._environment, self._masker = environment, masker
+        self._at, self._began = utc_now(), anyio.current_time()
+        self._tries: list[Try] = []
+        self._outcomes: list[Outcome] = []
+
+    def missing(self, text: str) -> Call:
+        """The call of a role that cannot play it."""
+        sent = json.canonical(self._request.wire(tied=False, archive=None)) + b"\n"
+        settled = Settled(Outcome(request=sent), None, None, AdapterFault("adapter_missing", text))
+        self._outcomes.append(settled.outcome)
+        self._tries.append(note(settled, number=1, started_at=self._at, waited=0, seconds=0))
+        return self._call(settled)
+
+    async def run(
+        self,
+        executor: Executor,
+        pace: Pace,
+        ids: RequestIds,
+        exec_call: ExecCall | None,
+        *,
+        tries: int,
+        retries: int,
+    ) -> Call:
+        """Makes the call. `tries`: of one request that the other side asks to send again, all within the
+        role's time limit; `retries`: how often the whole is done again after an infrastructure fault.
+        """
+        settled = await self._within_limit(executor, pace, ids, exec_call, tries)
+        for _ in range(retries):
+            # What a try did in its host cannot be taken back, so it is not done twice.
+            if settled.fault is None or settled.fault.kind in _FINAL or settled.outcome.execs:
+                break
+            settled = await self._within_limit(executor, pace, ids, exec_call, tries)
+        return self._call(settled)
+
+    async def _within_limit(
+        self, executor: Executor, pace: Pace, ids: RequestIds, exec_call: ExecCall | None, tries: int
+    ) -> Settled:
+        left = self._role.timeout_seconds if self._role else 0.0
+        pause = FIRST_PAUSE
+        for number in range(1, tries + 1):
+            at = utc_now()
+            async with pace.turn() as waited:
+                began = anyio.current_time()
+                outcome = await executor.attempt(self._request, exec_call, left)
+                seconds = anyio.current_time() - began
+            settled = settle(outcome, self._request, ids)
+            self._outcomes.append(outcome)
+            self._tries.append(
+                note(settled, number=len(self._tries) + 1, started_at=at, waited=waited, seconds=seconds)
+            )
+            wait = pause if outcome.retry_after_seconds is None else outcome.retry_after_seconds
+            left -= seconds + wait
+            if not outcome.again or number == tries or left <= 0:
+                break
+            await anyio.sleep(wait)
+            pause *= 2
+        return settled
+
+    def _call(self, settled: Settled) -> Call:
+        request, role = self._request, self._role
+        sent = self._outcomes[-1].request
+        kept = self._masker.data(sent)
+        session = request if isinstance(request, SessionRequest) else None
+        record = CallRecord(
+            role=self._name,
+            mode=request.mode,
+            executor=role.executor if role else None,
+            model=role.model if role else "",
+            parameters=role.parameters if role else {},
+            environment=self._environment,
+            session_id=session.session_id if session else None,
+            turn=session.turn if session else None,
+            prompt_sha256="sha256:"
+            + hashlib.sha256(request.prompt.encode("utf-8", "surrogatepass")).hexdigest(),
+            request_sha256="sha256:" + hashlib.sha256(sent).hexdigest(),
+            request_masked=kept != sent,
+            started_at=self._at,
+            duration_seconds=round(anyio.current_time() - self._began, 3),
+            tries=tuple(self._tries),
+            reply=settled.reply,
+            fault=settled.fault.fault if settled.fault else None,
+        )
+        return Call(record=record, request=kept, outcomes=tuple(self._outcomes))

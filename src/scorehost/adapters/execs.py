@@ -1,0 +1,75 @@
+"""Execs that an adapter asks for in the host that its session is tied to: the JSON lines both ways."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from scorehost.adapters.faults import AdapterFault
+from scorehost.model.frozen import Frozen
+
+_KEYS = {"argv", "stdin", "timeout"}
+
+
+class ExecAsk(Frozen):
+    """What to run. `timeout` in seconds; None: what the host allows."""
+
+    argv: tuple[str, ...]
+    stdin: str | None = None
+    timeout: float | None = None
+
+
+class ExecAnswer(Frozen):
+    """How it went; streams are bytes as the host gave them. `error`: why nothing was run, else empty."""
+
+    exit_code: int | None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    truncated: bool = False
+    timed_out: bool = False
+    oom_killed: bool = False
+    host_lost: bool = False
+    duration_seconds: float = 0.0
+    error: str = ""
+
+    def wire(self) -> dict[str, Any]:
+        """`{"exec_result": …}`; bytes that are not UTF-8 come out replaced."""
+        value = self.model_dump(exclude={"stdout", "stderr"})
+        value["stdout"] = self.stdout.decode("utf-8", "replace")
+        value["stderr"] = self.stderr.decode("utf-8", "replace")
+        return {"exec_result": value}
+
+
+ExecCall = Callable[[ExecAsk], Awaitable[ExecAnswer]]
+"""Runs one exec in the host of the session. What it raises ends the call and comes out of `Roles.call`."""
+
+
+def read_ask(value: Any) -> ExecAsk:
+    """The request in `{"exec": value}`. AdapterFault (adapter_malformed) names what is wrong."""
+    if not isinstance(value, dict) or set(value) - _KEYS:
+        text = f"an exec must be an object of {', '.join(sorted(_KEYS))}"
+        raise AdapterFault("adapter_malformed", text)
+    fault = _fault(value)
+    if fault:
+        raise AdapterFault("adapter_malformed", f"an exec that the adapter asked for: {fault}")
+    timeout = value.get("timeout")
+    return ExecAsk(
+        argv=tuple(value["argv"]),
+        stdin=value.get("stdin"),
+        timeout=None if timeout is None else float(timeout),
+    )
+
+
+def _fault(value: dict[str, Any]) -> str:
+    argv, stdin, timeout = value.get("argv"), value.get("stdin"), value.get("timeout")
+    if not isinstance(argv, list) or not argv or not all(isinstance(part, str) for part in argv):
+        return "`argv` must be a list of texts, and not empty"
+    if any("\0" in part for part in argv):
+        return "`argv` holds a NUL"
+    if stdin is not None and not isinstance(stdin, str):
+        return "`stdin` must be text or null"
+    number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
+    if timeout is not None and not (number and timeout > 0 and math.isfinite(timeout)):
+        return "`timeout` must be seconds above 0, or null"
+    return ""

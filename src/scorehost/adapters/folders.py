@@ -1,0 +1,109 @@
+"""The fresh folders of one call: made, told by digest, and removed whatever the adapter left in them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+FILES, BYTES = 2_000, 64 * 1024 * 1024  # more than this is not read for a digest
+_NAMES = ("work", "home", "config", "cache", "tmp")
+_log = structlog.get_logger("scorehost.adapters")
+
+
+@dataclass(frozen=True, slots=True)
+class CallFolders:
+    """`root` holds the five; the adapter starts in `work`."""
+
+    root: Path
+
+    @property
+    def work(self) -> Path:
+        """Where the adapter starts."""
+        return self.root / "work"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that name them."""
+        places = {"HOME": "home", "XDG_CONFIG_HOME": "config", "XDG_CACHE_HOME": "cache", "TMPDIR": "tmp"}
+        return {name: str(self.root / place) for name, place in places.items()}
+
+    def digests(self) -> dict[str, str]:
+        """`sha256:…` of each folder by name; `unread` for one that holds too much or cannot be read."""
+        return {name: _digest(self.root / name) for name in _NAMES}
+
+
+def make_folders(owner: tuple[int, int] | None) -> CallFolders:
+    """Five empty folders that only `owner` (uid, gid; None: this process) may enter."""
+    root = Path(tempfile.mkdtemp(prefix="scorehost-call-"))
+    try:
+        for name in _NAMES:
+            (root / name).mkdir(mode=0o700)
+        if owner is not None:
+            for place in (root, *(root / name for name in _NAMES)):
+                os.chown(place, *owner)
+    except BaseException:
+        shutil.rmtree(root, ignore_errors=True)
+        raise
+    return CallFolders(root)
+
+
+def remove_folders(folders: CallFolders) -> None:
+    """Removes them with all that is in them. Slow when that is much: belongs into a thread."""
+    root = folders.root
+    shutil.rmtree(root, onerror=_open_and_again)
+    if os.path.lexists(root):
+        _log.warning("a call's folder could not be removed", command=f"rm -rf {root}")
+
+
+def _open_and_again(function: object, path: str, _error: object) -> None:
+    # A folder without rights: an adapter's own doing. What still fails is told by `_remove`.
+    place = Path(path)
+    try:
+        place.parent.chmod(0o700)
+        if place.is_dir() and not place.is_symlink():
+            place.chmod(0o700)
+            shutil.rmtree(place, ignore_errors=True)
+        elif function is os.unlink:
+            place.unlink()
+    except OSError as error:
+        _log.debug("not removed", path=path, error=error.strerror)
+
+
+def _digest(folder: Path) -> str:
+    lines, left_files, left_bytes = [], FILES, BYTES
+    try:
+        for where, folders, files in os.walk(folder, onerror=_raise):
+            for name in (*folders, *files):
+                path = Path(where) / name
+                status = path.lstat()
+                left_files -= 1
+                kind, content = b"d", hashlib.sha256()
+                if stat.S_ISREG(status.st_mode):
+                    left_bytes -= status.st_size
+                    if left_bytes < 0:
+                        return "unread"
+                    kind = b"f"
+                    content.update(path.read_bytes())
+                elif stat.S_ISLNK(status.st_mode):
+                    kind = b"l"
+                    content.update(os.fsencode(path.readlink()))
+                elif not stat.S_ISDIR(status.st_mode):
+                    kind = b"o"
+                if left_files < 0:
+                    return "unread"
+                relative = os.fsencode(path.relative_to(folder))
+                lines.append(b"\0".join((relative, kind, content.hexdigest().encode())) + b"\n")
+    except OSError:
+        return "unread"
+    return "sha256:" + hashlib.sha256(b"".join(sorted(lines))).hexdigest()
+
+
+def _raise(error: OSError) -> None:
+    raise error

@@ -1,0 +1,190 @@
+"""What goes over an adapter's pipes in one call: the request, execs of a tied session, the reply, the log."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+
+from scorehost.adapters.capture import Capture
+from scorehost.adapters.execs import ExecAnswer, ExecAsk, ExecCall, read_ask
+from scorehost.adapters.faults import AdapterFault
+from scorehost.adapters.process import Process
+from scorehost.adapters.replies import REPLY_BYTES, parse_reply
+from scorehost.model import json
+from scorehost.model.call import ExecNote
+from scorehost.model.ids import utc_now
+from scorehost.model.masking import Masker
+
+STDERR_KEPT = 1024 * 1024
+STDERR_BYTES = 64 * 1024 * 1024  # more than this is a fault: reading it costs a core
+LINE_BYTES = 16 * 1024 * 1024  # one line of a conversation; an exec's stdin stands in it
+STDOUT_BYTES = 256 * 1024 * 1024  # of a whole conversation
+HOLD_SECONDS = 1.0  # how long output may stay open after the adapter's end
+
+
+class Talk:
+    """One conversation with a process. After `run`: `reply` (the object) or `fault`, and what is kept."""
+
+    def __init__(self, process: Process, request: bytes, masker: Masker, exec_call: ExecCall | None) -> None:
+        self._process, self._request, self._masker, self._exec = process, request, masker, exec_call
+        self._scope = anyio.CancelScope()
+        self._stdout_ended, self._stderr_ended = anyio.Event(), anyio.Event()
+        self._line = bytearray()
+        self.stdout = Capture(masker, 2 * REPLY_BYTES)
+        self.stderr = Capture(masker, STDERR_KEPT)
+        self.execs: list[ExecNote] = []
+        self.reply: dict[str, Any] | None = None
+        self.fault: AdapterFault | None = None
+        self.broken: Exception | None = None  # what an exec raised
+        self.exited = False  # by itself
+        self.rewritten = False  # the kept reply was put together anew, since a secret hid in it
+
+    async def run(self) -> None:
+        """Until the process has ended, or something is wrong. A deadline around it just cancels it."""
+        async with anyio.create_task_group() as tasks:
+            with self._scope:
+                for work in (self._send, self._read_stdout, self._read_stderr):
+                    tasks.start_soon(self._guarded, work)
+                await self._process.exited()
+                self.exited = True
+                with anyio.move_on_after(HOLD_SECONDS):
+                    await self._stdout_ended.wait()
+                    await self._stderr_ended.wait()
+                if not self._stdout_ended.is_set():
+                    text = "the adapter ended and left a process behind that holds its stdout open"
+                    self._fail(AdapterFault("adapter_exit", text))
+            tasks.cancel_scope.cancel()
+
+    def close(self) -> None:
+        """Takes what is left once the process is gone: an unfinished line is kept for the record."""
+        self._keep(bytes(self._line))
+        self._line.clear()
+
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except AdapterFault as fault:
+            self._fail(fault)
+
+    def _fail(self, fault: AdapterFault) -> None:
+        self.fault = self.fault or fault
+        self._scope.cancel()
+
+    async def _send(self) -> None:
+        await self._process.write(self._request)
+        if self._exec is None:
+            self._process.close_stdin()
+
+    async def _read_stderr(self) -> None:
+        while data := await self._process.read(self._process.stderr):
+            self.stderr.feed(data)
+            if self.stderr.size > STDERR_BYTES:
+                text = f"the adapter printed more than {STDERR_BYTES} bytes on stderr"
+                raise AdapterFault("adapter_overflow", text)
+        self._stderr_ended.set()
+
+    async def _read_stdout(self) -> None:
+        cap, total = REPLY_BYTES if self._exec is None else LINE_BYTES, 0
+        while data := await self._process.read(self._process.stdout):
+            self._line += data
+            total += len(data)
+            if self._exec is not None:
+                await self._lines()
+            if len(self._line) > cap or total > STDOUT_BYTES:
+                limit = cap if len(self._line) > cap else STDOUT_BYTES
+                raise AdapterFault(
+                    "adapter_overflow", f"the adapter printed more than {limit} bytes on stdout"
+                )
+        try:
+            await self._last()
+        except AdapterFault as fault:
+            self.fault = self.fault or fault  # not at once: the exit status may tell more
+        self._stdout_ended.set()
+
+    async def _last(self) -> None:
+        rest = bytes(self._line)
+        if self._exec is None or rest.strip():
+            await self._take(rest)
+        if self.reply is None and self.fault is None:
+            raise AdapterFault("adapter_malformed", "the adapter closed its stdout before it gave a reply")
+
+    async def _lines(self) -> None:
+        while (end := self._line.find(b"\n")) >= 0 and end < LINE_BYTES:
+            line = bytes(self._line[: end + 1])
+            if line.strip():
+                await self._take(line)
+            else:
+                del self._line[: end + 1]
+
+    async def _take(self, line: bytes) -> None:
+        """One value: an exec in a conversation, else the reply; it leaves the buffer once it is kept."""
+        if self.reply is not None:
+            raise AdapterFault("adapter_malformed", "something follows the reply; logs belong on stderr")
+        value = self._parsed(line)
+        hidden = self._masker.tree(value)
+        self._keep(line, hidden if hidden != value else None)
+        del self._line[: len(line)]
+        if "exec" not in value or self._exec is None:
+            if set(value) == {"exec"}:
+                text = "the adapter asked for an exec, but the session is tied to no host"
+                raise AdapterFault("adapter_malformed", text)
+            self.reply = hidden
+            self._process.close_stdin()
+            return
+        if set(value) != {"exec"}:
+            raise AdapterFault("adapter_malformed", "a line with `exec` may hold nothing else")
+        if hidden != value:
+            text = "an exec held a secret of the adapter; nothing was run, since no host may have one"
+            raise AdapterFault("adapter_malformed", text)
+        answer = await self._answer(read_ask(value["exec"]), self._exec)
+        await self._process.write(json.canonical(answer.wire()) + b"\n")
+
+    def _parsed(self, line: bytes) -> dict[str, Any]:
+        if self._exec is None:
+            return parse_reply(line)
+        try:
+            value = json.parse(line, max_bytes=LINE_BYTES)
+        except json.BadJson as error:
+            text = f"a line of stdout is not one JSON object: {error}"
+            raise AdapterFault("adapter_malformed", text) from None
+        if not isinstance(value, dict):
+            raise AdapterFault("adapter_malformed", "a line of stdout is JSON, but no object")
+        if "exec" not in value and len(line) > REPLY_BYTES:
+            raise AdapterFault("adapter_overflow", f"the reply is larger than {REPLY_BYTES} bytes")
+        return value
+
+    def _keep(self, line: bytes, hidden: dict[str, Any] | None = None) -> None:
+        """For the record; a secret in odd JSON escapes is taken out of the value instead."""
+        kept = self._masker.data(line)
+        if hidden is not None:
+            try:
+                whole = json.parse(kept, max_bytes=len(kept)) == hidden
+            except json.BadJson:
+                whole = False
+            if not whole:
+                line, self.rewritten = json.canonical(hidden) + b"\n", True
+        self.stdout.feed(line)
+
+    async def _answer(self, ask: ExecAsk, call: ExecCall) -> ExecAnswer:
+        began, at = anyio.current_time(), utc_now()
+        try:
+            answer = await call(ask)
+        except Exception as error:
+            # Its fault is not the adapter's: it comes out of the call as it is, once the process is gone.
+            self.broken = error
+            raise AdapterFault("adapter_exit", "the host of the session failed") from error
+        note = ExecNote(
+            at=at,
+            argv=ask.argv,
+            stdin_bytes=len((ask.stdin or "").encode()),
+            exit_code=answer.exit_code,
+            stdout_bytes=len(answer.stdout),
+            stderr_bytes=len(answer.stderr),
+            timed_out=answer.timed_out,
+            error=answer.error,
+            duration_seconds=round(anyio.current_time() - began, 3),
+        )
+        self.execs.append(note)
+        return answer
