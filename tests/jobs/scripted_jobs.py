@@ -189,7 +189,16 @@ async def answering() -> None:
 
 
 def run(
-    root: Path, dataset: Dataset, script=None, *, stop=None, ping=answering, clock=None, watch=None, **options
+    root: Path,
+    dataset: Dataset,
+    script=None,
+    *,
+    stop=None,
+    ping=answering,
+    clock=None,
+    watch=None,
+    images=None,
+    **options,
 ):
     """One job, start to end; `options` are those of RunOptions."""
     asked = RunOptions(**{"dataset": dataset.root, "out": root / "runs", **options})
@@ -204,6 +213,7 @@ def run(
             ping=ping,
             stop=stop or anyio.Event(),
             clock=clock,
+            images=images,
         )
 
     return anyio.run(main)

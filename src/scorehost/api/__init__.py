@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from scorehost.api.place import engine_host
     from scorehost.api.planning import DryRun, Planned, plan
     from scorehost.api.probing import probe
+    from scorehost.api.rescoring import rescore
     from scorehost.api.running import run, score
     from scorehost.api.scaffold import init
     from scorehost.hosts.clean import CleanReport
     from scorehost.jobs.options import RunOptions
     from scorehost.jobs.outcome import JobEvent, JobOutcome, Row, Watch
+    from scorehost.jobs.rescore.moved import Move, Rescored
     from scorehost.spec.own_secrets import own_masker
 
 _WHERE = {
@@ -36,6 +38,7 @@ _WHERE = {
     "plan": "scorehost.api.planning",
     "probe": "scorehost.api.probing",
     "own_masker": "scorehost.spec.own_secrets",
+    "rescore": "scorehost.api.rescoring",
     "run": "scorehost.api.running",
     "score": "scorehost.api.running",
     "init": "scorehost.api.scaffold",
@@ -43,6 +46,8 @@ _WHERE = {
     "RunOptions": "scorehost.jobs.options",
     "JobEvent": "scorehost.jobs.outcome",
     "JobOutcome": "scorehost.jobs.outcome",
+    "Move": "scorehost.jobs.rescore.moved",
+    "Rescored": "scorehost.jobs.rescore.moved",
     "Row": "scorehost.jobs.outcome",
     "Watch": "scorehost.jobs.outcome",
 }
@@ -54,7 +59,9 @@ __all__ = [
     "Finding",
     "JobEvent",
     "JobOutcome",
+    "Move",
     "Planned",
+    "Rescored",
     "Row",
     "RunOptions",
     "TaskLine",
@@ -68,6 +75,7 @@ __all__ = [
     "own_masker",
     "plan",
     "probe",
+    "rescore",
     "run",
     "score",
 ]

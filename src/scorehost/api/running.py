@@ -14,6 +14,7 @@ from scorehost.api.diagnosis import limits_of
 from scorehost.api.probing import never_fit, room_for
 from scorehost.api.signals import stop_on_signals
 from scorehost.attempt.bench import open_bench
+from scorehost.attempt.images_now import images_now
 from scorehost.attempt.score import score as score_attempt
 from scorehost.engine.opening import open_engine
 from scorehost.errors import Interrupted, UsageError
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from scorehost.api.opener import OpenEngine
-    from scorehost.engine.door import EngineInfo
+    from scorehost.engine.door import Engine, EngineInfo
+    from scorehost.jobs.rescore.plan import Images
     from scorehost.jobs.scoring import JobPlace, Score
     from scorehost.spec.dataset import Dataset
 
@@ -56,7 +58,7 @@ async def run(
         raise UsageError("A dry run makes no job.", hint="Call plan() with the same options.")
     asked = resumed_options(options)
     dataset = load_dataset(asked.dataset, profiles=asked.profiles, gold=asked.gold)
-    return await _job(options, asked, dataset, watch=watch, stop=stop, open_one=engine)
+    return await on_engine(options, asked, dataset, watch=watch, stop=stop, open_one=engine)
 
 
 async def score(
@@ -85,7 +87,7 @@ async def score(
         allow_unenforced=allow_unenforced,
         private=private,
     )
-    return await _job(options, options, dataset, watch=watch, stop=None, open_one=engine)
+    return await on_engine(options, options, dataset, watch=watch, stop=None, open_one=engine)
 
 
 def submission_word(path: str) -> str:
@@ -98,7 +100,7 @@ def submission_word(path: str) -> str:
     return f"{name if usable else 'submission'}={path}"
 
 
-async def _job(
+async def on_engine(
     options: RunOptions,
     asked: RunOptions,
     dataset: Dataset,
@@ -107,6 +109,7 @@ async def _job(
     stop: anyio.Event | None,
     open_one: OpenEngine,
 ) -> JobOutcome:
+    """One job on the engine that the dataset's profiles name; `asked` is what `options` come to. As `run`."""
     stop = stop or anyio.Event()
     job_ids: list[str] = []
     outcome: JobOutcome | None = None
@@ -127,7 +130,8 @@ async def _job(
                 async def ping() -> None:
                     await engine.info()
 
-                outcome = await run_job(options, dataset, scoring, watch, ping=ping, stop=stop)
+                images = await _images(engine, asked, dataset)
+                outcome = await run_job(options, dataset, scoring, watch, ping=ping, stop=stop, images=images)
             group.cancel_scope.cancel()
     if outcome is None:
         left = (
@@ -135,6 +139,15 @@ async def _job(
         )
         raise Interrupted("Stopped by a signal.", hint=left)
     return outcome
+
+
+async def _images(engine: Engine, asked: RunOptions, dataset: Dataset) -> Images | None:
+    """What a rescore of changes has to know of images; None for all other jobs."""
+    if not asked.changed:
+        return None
+    files = anyio.CapacityLimiter(1)
+    tasks = selected_tasks(asked, dataset)
+    return {task.task_id: await images_now(engine, task, dataset.profiles, files=files) for task in tasks}
 
 
 async def _end_late(stop: anyio.Event, job_ids: list[str], scope: anyio.CancelScope) -> None:

@@ -39,8 +39,8 @@ def event_line(event: JobEvent, *, verbose: bool = False) -> str | None:
     """The line of an event, without control characters; None for those that only --verbose shows."""
     if event.kind == "attempt_finished":
         return finished_line(event.fields["row"])
-    if event.kind == "attempt_found" or (event.kind == "phase" and not verbose):
-        return None  # what was found finished is counted in `done` of job_started
+    if event.kind in ("attempt_found", "attempt_carried") or (event.kind == "phase" and not verbose):
+        return None  # what was finished before is counted in `done` of job_started
     if event.kind == "job_started":
         planned, done = event.fields.get("planned", 0), event.fields.get("done", 0)
         kept = f", {done} of them done before" if done else ""

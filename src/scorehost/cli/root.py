@@ -18,6 +18,7 @@ from scorehost.cli.later import NotYet
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("scorehost.cli.run:run", "Score submissions over the tasks of a dataset."),
     "score": ("scorehost.cli.score:score", "Score one submission of one task; the reason at once."),
+    "rescore": ("scorehost.cli.rescore:rescore", "Score again what a job archived, as a new job."),
     "check": ("scorehost.cli.check:check", "Find every problem of a dataset."),
     "doctor": ("scorehost.cli.doctor:doctor", "Look at the engine and what it can do."),
     "clean": ("scorehost.cli.clean:clean", "Remove what dead jobs left on the engine."),
@@ -25,7 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("scorehost.cli.importing:importing", "Turn another project's tasks into a dataset."),
 }
 LATER = frozenset(
-    {"shell", "audit", "rescore", "compare", "report", "logs", "verify", "view", "adapter"}
+    {"shell", "audit", "compare", "report", "logs", "verify", "view", "adapter"}
     | {"pack", "unpack", "keygen"}
 )
 

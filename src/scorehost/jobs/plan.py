@@ -30,7 +30,7 @@ class Plan:
     tasks: Mapping[str, Task]
     submissions: Sequence[Submission]
     orders: Sequence[Order]
-    carried: Mapping[AttemptKey, Path] = field(default_factory=dict)  # folders of a parent's attempts that stand
+    carried: Mapping[AttemptKey, Path] = field(default_factory=dict)  # a parent's attempts that stand
 
     @property
     def digest(self) -> str:

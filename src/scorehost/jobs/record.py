@@ -39,7 +39,7 @@ class Asked(Frozen):
     gold: str | None
     name: str | None
     parent: str | None = Field(None, description="folder of the job that is scored again")
-    changed: bool = Field(False, description="only what changed since the parent was scored")
+    changed: bool = Field(default=False, description="only what changed since then")
 
 
 class DatasetRecord(Frozen):
@@ -52,7 +52,7 @@ class DatasetRecord(Frozen):
 
 
 class TaskRecord(Frozen):
-    """What a task was when the job began: digests that tell a later change apart, and what its figures need."""
+    """What a task was when the job began: digests that show a later change, and what its figures need."""
 
     spec: str
     code: str
@@ -80,7 +80,7 @@ class PlanRecord(Frozen):
 
 
 class ParentRecord(Frozen):
-    """The job whose archived artifacts are scored again; `root_hash` is that of its events when it was read."""
+    """The job whose archived artifacts are scored again; `root_hash` is that of its events by then."""
 
     job_id: str
     root_hash: str

@@ -147,8 +147,8 @@ def parse_rerun(text: str | None) -> Rerun | None:
 def take_stock(plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None = None) -> tuple[Order, ...]:
     """Puts the finished attempts into the ledger and gives the orders that are to run.
 
-    A finished attempt is left byte for byte as it is, and one of a parent that stands is linked. A damaged one, and one that `rerun` asks for, is moved
-    to `tries/` and told.
+    A finished attempt is left byte for byte as it is; one of a parent's that stands is linked. A damaged one,
+    and one that `rerun` asks for, is moved to `tries/` and told.
     """
     todo: list[Order] = []
     rerun_count = 0

@@ -1,4 +1,4 @@
-"""What a finished attempt archived of its submission, checked against its manifest before it is used again."""
+"""What a finished attempt archived of its submission, checked against its manifest before its next use."""
 
 from __future__ import annotations
 
@@ -34,8 +34,14 @@ def damage(attempt: Attempt, history: History) -> str:
         return "manifest.json does not parse"
     if history.manifests.get(str(attempt.key), line_hash(data)) != line_hash(data):
         return "manifest.json is not what the journal says"
-    listed = {file.path: file for file in manifest.files if file.path.startswith(tuple(f"{t}/" for t in TOPS))}
-    for name, path in _files(attempt.folder):
+    return _differing(attempt.folder, manifest)
+
+
+def _differing(folder: Path, manifest: Manifest) -> str:
+    listed = {
+        file.path: file for file in manifest.files if file.path.startswith(tuple(f"{t}/" for t in TOPS))
+    }
+    for name, path in _files(folder):
         file = listed.pop(name, None)
         if file is None:
             return f"{name} is not in its manifest"

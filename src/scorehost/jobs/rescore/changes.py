@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from scorehost.spec.dataset import Task
 
 PARTS = ("task", "evaluator", "gold", "limits", "sdk")
-NOT_BUILT = ""  # an image whose recipe is not what any image on the engine was built from
 
 TaskImages = Mapping[str, str]
-"""host name -> id of the image that it would get now, `NOT_BUILT`; a name is absent when nobody can tell."""
+"""host name -> id of the image that it would get now, as `attempt.images_now` gives it"""
 
 
 class Now:

@@ -113,8 +113,8 @@ class _Again:
                 self.carried[one.key] = one.folder
         if unarchived:
             self.warn(
-                f"{len(unarchived)} attempts ended before their submission was archived and stand as they are, "
-                f"such as {unarchived[0]}; `scorehost run` scores them from the submission itself."
+                f"{len(unarchived)} attempts ended before their submission was archived and stand as they "
+                f"are, such as {unarchived[0]}; `scorehost run` scores them from the submission itself."
             )
         if self.changed_only:
             reasons = ", ".join(f"{part} {count}" for part, count in sorted(why.items()))

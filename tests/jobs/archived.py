@@ -1,0 +1,84 @@
+"""Jobs whose attempts hold real artifacts, manifests and digests, though nothing but a script scored them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scripted_jobs import make_result
+
+from scorehost.attempt.blobs import Blobs
+from scorehost.attempt.digests import TaskTrees, Tools, scoring_digests
+from scorehost.attempt.folder import drafted
+from scorehost.attempt.intake import take_in
+from scorehost.errors import AttemptFailed
+from scorehost.model.check import CheckRow
+from scorehost.model.result import Digests, HostUsage
+
+
+def host(image_id, name="evaluator", *, recipe=None):
+    """One container that ran."""
+    return HostUsage(
+        name=name,
+        image="scorehost/python:3",
+        image_id=image_id,
+        recipe=recipe,
+        started_at="2026-11-30T07:45:12.000Z",
+        peak_memory_bytes=None,
+        cpu_seconds=None,
+        execs=0,
+        ended="removed",
+    )
+
+
+class Archiving:
+    """Takes each submission in as a real attempt does, then scores by `verdict(order, files)`.
+
+    `files` are the file artifacts by id, as bytes. The verdict's keywords are those of `make_result`, and
+    `checks`, `images` (host -> id), `recipes` (host -> digest) and `logs`.
+    """
+
+    def __init__(self, verdict=lambda _order, _files: {}) -> None:
+        self.verdict = verdict
+        self.keys: list[str] = []
+
+    async def __call__(self, order, folder: Path, _emit):
+        self.keys.append(str(order.key))
+        with drafted(folder) as draft:
+            try:
+                hand_in = take_in(order.task.spec, order.source, Blobs(folder.parents[4] / ".blobs"))
+            except AttemptFailed as failed:
+                given = {"kind": failed.failure.kind, "phase": failed.failure.phase}
+                result = make_result(order, folder.parents[3].name, **given)
+                result = result.model_copy(update={"error": failed.failure})
+                draft.close(result, ())
+                return result
+            draft.link_submission(order.task.spec, hand_in)
+            files = {
+                name: tree.entries[0].source.read_bytes()
+                for name, tree in hand_in.artifacts.items()
+                if tree.entries and tree.entries[0].path == ""
+            }
+            given = dict(self.verdict(order, files))
+            checks = tuple(CheckRow(**row) for row in given.pop("checks", ()))
+            images = given.pop("images", {"evaluator": "sha256:1"})
+            recipes = given.pop("recipes", {})
+            for name, data in given.pop("logs", {}).items():
+                draft.write(f"logs/{name}", data)
+            digests = scoring_digests(order.task, TaskTrees.read(order.task), Tools.read(), images)
+            result = make_result(order, folder.parents[3].name, **given).model_copy(
+                update={
+                    "digests": Digests(scoring=digests, submission=hand_in.digest, operational={}),
+                    "hosts": tuple(host(i, name, recipe=recipes.get(name)) for name, i in images.items()),
+                }
+            )
+            draft.close(result, checks)
+        return result
+
+
+def hand_in(root: Path, name: str, **answers: str) -> str:
+    """A submission's folder with `artifacts/answer.txt` for each task."""
+    for task_id, text in answers.items():
+        place = root / name / task_id / "artifacts"
+        place.mkdir(parents=True)
+        (place / "answer.txt").write_text(text)
+    return str(root / name)
