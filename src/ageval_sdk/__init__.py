@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
+import scorehost_sdk
 from scorehost_sdk import (
+    AdapterFault,
     AsyncProcess,
     AsyncScoring,
     ExecResult,
     HostLost,
     LimitReached,
     Process,
+    ReplyError,
     Scoring,
     ScoringError,
     SubmissionFault,
     UnknownEnvironment,
+    UnknownRole,
     evaluation_check,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from scorehost_sdk import untrusted
+    from scorehost_sdk import (
+        Agent,
+        AsyncAgent,
+        AsyncContext,
+        AsyncSession,
+        Context,
+        Judgement,
+        Reply,
+        Session,
+        untrusted,
+    )
 
 __all__ = [
+    "AdapterFault",
+    "Agent",
+    "AsyncAgent",
+    "AsyncContext",
     "AsyncProcess",
     "AsyncScoring",
+    "AsyncSession",
+    "Context",
     "ExecResult",
     "HostLost",
+    "Judgement",
     "LimitReached",
     "Process",
+    "Reply",
+    "ReplyError",
     "Scoring",
     "ScoringError",
+    "Session",
     "SubmissionFault",
     "UnknownEnvironment",
+    "UnknownRole",
     "evaluation_check",
     "untrusted",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name == "untrusted":
-        from scorehost_sdk import untrusted  # noqa: PLC0415 - few need it, and it takes time to load
-
-        return untrusted
+    if name in __all__:
+        return getattr(scorehost_sdk, name)  # few need it, and it takes time to load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

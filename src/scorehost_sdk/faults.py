@@ -1,4 +1,18 @@
-"""What scoring raises in an evaluator."""
+"""What scoring and agents raise in an evaluator."""
+
+# What an AdapterFault or a LimitReached can have as its `kind`: a kind of ERROR, when nobody catches it.
+AGENT_KINDS = (
+    "adapter_timeout",
+    "adapter_exit",
+    "adapter_malformed",
+    "adapter_provenance",
+    "adapter_duplicate_id",
+    "adapter_cache_hit",
+    "adapter_overflow",
+    "adapter_missing",
+    "adapter_truncated",
+    "budget_spent",
+)
 
 
 class ScoringError(Exception):
@@ -9,12 +23,33 @@ class UnknownEnvironment(ScoringError):
     """The task declares no scoring environment of that name, or a name is missing where one is needed."""
 
 
+class UnknownRole(ScoringError):
+    """The task does not list that role, or the job does not let it play in this phase."""
+
+
 class HostLost(ScoringError):
     """The host ended and can be given no more; nothing was run."""
 
 
 class LimitReached(ScoringError):
-    """More was asked for than one attempt may have."""
+    """More was asked for than one attempt, or (`kind` is then "budget_spent") the whole job may have."""
+
+    kind = ""
+
+
+class AdapterFault(Exception):
+    """A call of an agent failed for a reason that is nobody's who is scored; `kind` says which.
+
+    Uncaught it makes an ERROR of that kind and blame adapter; caught, the result carries a warning.
+    """
+
+    def __init__(self, message: str = "", kind: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class ReplyError(ValueError):
+    """An agent's reply is not what the evaluator reads it as, such as one JSON object."""
 
 
 class SubmissionFault(Exception):

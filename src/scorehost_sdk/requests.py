@@ -7,7 +7,14 @@ import math
 import os
 import time
 
-from scorehost_sdk.faults import HostLost, LimitReached, ScoringError, UnknownEnvironment
+from scorehost_sdk.faults import (
+    AdapterFault,
+    HostLost,
+    LimitReached,
+    ScoringError,
+    UnknownEnvironment,
+    UnknownRole,
+)
 from scorehost_sdk.outcome import ExecResult
 
 TYPE_CHECKING = False
@@ -40,6 +47,7 @@ MAX_STDIN = 64 * 1024 * 1024
 MAX_ARGV_ENV = 64 * 1024
 _RAISES = {
     "UnknownEnvironment": UnknownEnvironment,
+    "UnknownRole": UnknownRole,
     "HostLost": HostLost,
     "LimitReached": LimitReached,
     "ScoringError": ScoringError,
@@ -71,7 +79,12 @@ def value_of(reply: Dict[str, Any]) -> Any:
     if reply["ok"]:
         return reply["value"]
     error = reply["error"]
-    raise _RAISES.get(error["type"], ScoringError)(error["message"])
+    if error["type"] == "AdapterFault":
+        raise AdapterFault(error["message"], error["kind"])
+    raised = _RAISES.get(error["type"], ScoringError)(error["message"])
+    if isinstance(raised, LimitReached):
+        raised.kind = error.get("kind", "")
+    raise raised
 
 
 def as_bytes(content: Content) -> bytes:

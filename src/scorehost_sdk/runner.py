@@ -226,19 +226,33 @@ def _usage() -> Dict[str, Any]:
     return {"peak_memory_bytes": peak, "cpu_seconds": seconds}
 
 
+def _argument(channel: Channel, start: Dict[str, Any], waits: bool) -> Any:
+    """What the task's function is given: `inputs`, or the context of the run phase."""
+    inputs = start["inputs"]
+    if start["phase"] == "run":
+        from scorehost_sdk.context import context
+
+        return context(channel, inputs, waits, _ROOT)
+    from scorehost_sdk.scoring import AsyncScoring, Scoring
+
+    flavour = AsyncScoring if waits else Scoring
+    inputs["scoring"] = flavour(channel, tuple(start["environments"]), start["single"])
+    if start["roles"]:
+        from scorehost_sdk.agents import Agent, AsyncAgent
+
+        inputs["agent"] = (AsyncAgent if waits else Agent)(channel, start["roles"])
+    return inputs
+
+
 def _evaluate(channel: Channel, start: Dict[str, Any]) -> Any:
     from importlib import import_module
 
     module, _, name = start["entrypoint"].partition(":")
     function = getattr(import_module(module), name)
     from scorehost_sdk.flavour import is_coroutine_function
-    from scorehost_sdk.scoring import AsyncScoring, Scoring
 
     waits = is_coroutine_function(function)
-    flavour = AsyncScoring if waits else Scoring
-    inputs = start["inputs"]
-    inputs["scoring"] = flavour(channel, tuple(start["environments"]), start["single"])
-    value = function(inputs)
+    value = function(_argument(channel, start, waits))
     if not waits and not hasattr(value, "__await__"):
         return value
     import asyncio
@@ -282,7 +296,15 @@ def _kind(error: BaseException) -> Tuple[str, str]:
     return "evaluator_exception", "the evaluator raised an exception"
 
 
-def _failure(error: BaseException) -> Dict[str, Any]:
+def _agent_kind(error: BaseException) -> Optional[Tuple[str, str]]:
+    from scorehost_sdk import faults
+
+    if isinstance(error, (faults.AdapterFault, faults.LimitReached)) and error.kind in faults.AGENT_KINDS:
+        return error.kind, f"the evaluator did not catch that a call of an agent failed ({error.kind})"
+    return None
+
+
+def _failure(error: BaseException, who: str) -> Dict[str, Any]:
     """The `error` of a `failed` frame, and the traceback in the log."""
     from scorehost_sdk.returned import Rejected, type_name
 
@@ -299,10 +321,11 @@ def _failure(error: BaseException) -> Dict[str, Any]:
         os.write(2, b"scorehost: the traceback could not be printed: %s\n" % type(trouble).__name__.encode())
     while len(getattr(error, "exceptions", ())) == 1:  # a group of one: a task group of an async evaluator
         error = error.exceptions[0]  # type: ignore[attr-defined]
-    kind, text = _kind(error)
+    kind, text = _agent_kind(error) or _kind(error)
     name, place = type_name(type(error)), _place(error)[:1000]
     where = f" at {place}" if place else ""
-    return {"kind": kind, "type": name, "place": place, "message": f"{text}: {name}{where}"}
+    text = f"{text}: {name}{where}".replace("the evaluator", who, 1)
+    return {"kind": kind, "type": name, "place": place, "message": text}
 
 
 def _main() -> NoReturn:
@@ -321,11 +344,13 @@ def _main() -> NoReturn:
     sys.path[1:1] = [_TASK]
     own = os.getpid()
     try:
-        value = checked(_evaluate(channel, start), start["limits"])
+        value = _evaluate(channel, start)
+        value = {} if start["phase"] == "run" else checked(value, start["limits"])
         last = {"kind": "result", "value": value}
     except BaseException as error:  # noqa: BLE001 - whatever ended the evaluator is told, not raised
         if os.getpid() == own:
-            last = {"kind": "failed", "error": _failure(error)}
+            who = "run.py" if start["phase"] == "run" else "the evaluator"
+            last = {"kind": "failed", "error": _failure(error, who)}
     if os.getpid() != own:
         os._exit(1)  # a process that the evaluator forked came back here: it has no say in the result
     last["trees"] = {folder: tree.digest() for folder, tree in trees.items()}

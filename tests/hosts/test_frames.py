@@ -287,6 +287,8 @@ def test_start_hands_over_the_key_and_all_fields():
         "inputs": {"parameters": {"a": [1]}},
         "environments": ["box"],
         "single": False,
+        "roles": [],
+        "phase": "evaluate",
         "trees": ["/attempt/task"],
         "limits": {
             "metrics_bytes": 1048576,

@@ -91,6 +91,9 @@ def evaluate(
     answered_late=0,
     entrypoint="evaluator:evaluate",
     environments=("box",),
+    roles=(),
+    phase="evaluate",
+    inputs=None,
     trees=(),
     seconds=30.0,
     python=sys.executable,
@@ -112,11 +115,13 @@ def evaluate(
         prepare(attempt)
     start = Start(
         entrypoint=entrypoint,
-        inputs={"parameters": {"n": 1}},
+        inputs=inputs or {"parameters": {"n": 1}},
         environments=environments,
         single=not environments,
         trees=tuple(str(tree) for tree in trees),
         limits=Limits(),
+        roles=roles,
+        phase=phase,
     )
     process = subprocess.Popen(
         [python, "-s", str(attempt / ".scorehost" / "runner.py")],

@@ -63,7 +63,7 @@ class Tmpfs:
 class ContainerSpec:
     """A container as the hosts layer wants it.
 
-    What is not here is fixed by the engine layer (`container_config.py`): network none, read-only root, no
+    What is not here is fixed by the engine layer (`container_config.py`): read-only root, no
     capabilities, no new privileges, init, no log, private namespaces.
 
     `volumes` are paths that get an empty anonymous volume each, labelled, never filled from the image, and
@@ -86,6 +86,7 @@ class ContainerSpec:
     tmpfs: tuple[Tmpfs, ...] = ()
     runtime: str | None = None
     stdin: bool = False
+    network: str | None = None  # of the engine, by name; None: none at all, as every scoring host has it
 
 
 @dataclass(frozen=True, slots=True)

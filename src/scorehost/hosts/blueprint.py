@@ -44,7 +44,10 @@ class Users:
 
 @dataclass(frozen=True, slots=True)
 class Blueprint:
-    """One kind of host of a task. `tmpfs_mb` sizes /tmp, /attempt/output and each scratch path."""
+    """One kind of host of a task. `tmpfs_mb` sizes /tmp, /attempt/output and each scratch path.
+
+    `evaluator`: its main process is the runner, which evaluates, or (`producer`) carries out the run phase.
+    """
 
     name: str
     image: Choice
@@ -62,6 +65,8 @@ class Blueprint:
     workdir: str = ROOT
     user: int | None = None
     runtime: str | None = None
+    producer: bool = False  # the run phase's: artifacts and workspace are its own to write
+    network: str | None = None  # a producer's only
 
     def container(
         self, *, image: Image, users: Users, labels: Mapping[str, str], workspace_bytes: int
@@ -74,13 +79,12 @@ class Blueprint:
             self._memory(f"{ROOT}/{OUTPUT}", users, mode=0o755 if self.evaluator else 0o700, owned=True),
             *(self._memory(path, users, mode=0o1777) for path in self.scratch),
         ]
-        if self.copy_workspace:
-            size = max(2 * workspace_bytes, self.tmpfs_mb * MIB)
-            tmpfs.append(
-                Tmpfs(
-                    f"{ROOT}/{WORKSPACE}", size, _inodes(size), mode=0o700, uid=users.execs, executable=True
-                )
-            )
+        own = (WORKSPACE, ARTIFACTS) if self.producer else (WORKSPACE,) if self.copy_workspace else ()
+        size = max(2 * workspace_bytes, self.tmpfs_mb * MIB)
+        owner = users.main if self.producer else users.execs
+        for folder in own:
+            place = f"{ROOT}/{folder}"
+            tmpfs.append(Tmpfs(place, size, _inodes(size), mode=0o700, uid=owner, executable=True))
         taken = {place.target for place in tmpfs} | set(nested) | {ROOT, "/dev/shm"}  # noqa: S108 - the same
         # An image's own VOLUME would be a place on disk without a limit: memory covers it.
         tmpfs += [self._memory(path, users, mode=0o1777) for path in declared if path not in taken]
@@ -101,6 +105,7 @@ class Blueprint:
             tmpfs=tuple(tmpfs),
             runtime=self.runtime,
             stdin=self.evaluator,
+            network=self.network if self.producer else None,
         )
 
     def _memory(self, target: str, users: Users, *, mode: int, owned: bool = False) -> Tmpfs:

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 
 from scorehost.engine.door import Image
+from scorehost.hosts.agents import Agents
 from scorehost.hosts.blueprint import ROOT, Blueprint
 from scorehost.hosts.capture import Capture
 from scorehost.hosts.cargo import Cargo
@@ -40,6 +41,8 @@ class Evaluation:
     inputs: dict[str, Any]
     keep: Callable[[str, ExecOutcome], None]
     enter: Callable[[Phase], None]
+    agents: Agents | None = None
+    roles: tuple[str, ...] = ()
     hosts: tuple[HostUsage, ...] = ()
     log: Capture | None = None
 
@@ -93,11 +96,19 @@ async def _talk(order: Evaluation, host: Host, named: NamedHosts, clock: Standin
                 environments=tuple(order.named),
                 single=single,
                 trees=tuple(f"{ROOT}/{folder}" for folder in trees),
+                roles=order.roles,
             ),
             trees={f"{ROOT}/{folder}": tree.digest for folder, tree in trees.items()},
             clock=clock,
             log=order.log,
-            serve=Requests(named, host, single=single, limits=order.blueprint.limits),
+            serve=Requests(
+                named,
+                host,
+                single=single,
+                limits=order.blueprint.limits,
+                agents=order.agents,
+                clock=clock,
+            ),
             begin=lambda: order.enter(Phase.EVALUATE),
             near_end=named.read_usage,
         )

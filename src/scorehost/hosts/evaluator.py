@@ -10,6 +10,7 @@ import anyio
 
 from scorehost.engine.door import Stream
 from scorehost.errors import AttemptFailed, EngineRefused, EngineUnreachable
+from scorehost.hosts.agents import AgentFault, UnknownRole
 from scorehost.hosts.capture import Capture
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.execs import FAULTY
@@ -20,6 +21,7 @@ from scorehost.hosts.frames import (
     FrameReader,
     FrameWriter,
     Hello,
+    Refusal,
     ResultFrame,
     RunnerFrame,
     Start,
@@ -30,9 +32,10 @@ from scorehost.hosts.host import Host
 from scorehost.hosts.judgement import Ending, judged, memory_words
 from scorehost.hosts.messages import Log, Request
 from scorehost.hosts.named import UnknownEnvironment
-from scorehost.hosts.requests import Refused, Requests
+from scorehost.hosts.requests import Requests
+from scorehost.hosts.sessions import Refused
 from scorehost.hosts.usage import Usage, read_usage
-from scorehost.model.failure import Failure, Phase, failure
+from scorehost.model.failure import Failure, Phase, failure, is_agents
 
 UNREADABLE = "unreadable"  # the runner's word for a folder that has no digest
 EXIT_SECONDS = 2.0  # from a result to the end of its process
@@ -134,11 +137,14 @@ class Dialogue:
     def _told_failure(self, frame: FailedFrame, changed: str) -> Failure:
         error = frame.error
         text = error.message
+        kind = error.kind
+        if is_agents(kind) and kind not in self.serve.sessions.told:
+            kind = "evaluator_exception"  # of its own making: it may not pass for an adapter's
         if error.kind == "scratch_full":
             text += f"; /tmp and output hold {self.host.blueprint.tmpfs_mb} MiB each"
         if error.kind == "evaluator_oom":
             text += memory_words(self.host.blueprint.limits.memory_mb, self.host.usage.peak_memory_bytes)
-        return failure(Phase.EVALUATE, error.kind, f"{text}; besides, {changed}" if changed else text)
+        return failure(Phase.EVALUATE, kind, f"{text}; besides, {changed}" if changed else text)
 
     async def _why_it_ended(self, *, greeted: bool) -> Failure:
         """The main process is gone and said nothing."""
@@ -254,19 +260,23 @@ class _Talk:
 
     async def _answer(self, request: Request, group: anyio.abc.TaskGroup) -> None:
         value: Any = None
-        refusal: tuple[Any, str] | None = None
+        refusal: tuple[Refusal, str, str] | None = None
         try:
             value = await self._d.serve.answer(request, group)
         except UnknownEnvironment as error:
-            refusal = ("UnknownEnvironment", error.message)
+            refusal = ("UnknownEnvironment", error.message, "")
+        except UnknownRole as error:
+            refusal = ("UnknownRole", error.message, "")
+        except AgentFault as error:
+            refusal = ("AdapterFault", error.message, error.kind)
         except BudgetSpent as error:
-            refusal = ("LimitReached", error.message)
+            refusal = ("LimitReached", error.message, error.kind)
         except Refused as error:
-            refusal = (error.kind, error.message)
+            refusal = (error.kind, error.message, "")
         except EngineRefused as error:
             if error.status >= FAULTY:  # not for the evaluator to judge
                 raise AttemptFailed(failure(Phase.EVALUATE, "engine_lost", error.message)) from error
-            refusal = ("ScoringError", error.message)
+            refusal = ("ScoringError", error.message, "")
         async with self._sending:
             if refusal is None:
                 frame = self._writer.reply(request.id, value)

@@ -81,6 +81,9 @@ __all__ = [
     "new_key",
 ]
 
+Refusal = Literal[
+    "UnknownEnvironment", "UnknownRole", "HostLost", "ScoringError", "LimitReached", "AdapterFault"
+]
 _MAC_DIGITS = 64
 _REPLY_LABEL = b"reply"
 # What a small frame can unfold to in memory is bounded by its containers: an empty list costs two bytes here
@@ -93,7 +96,12 @@ class ChannelViolation(ScorehostError):
 
 
 class BudgetSpent(ScorehostError):
-    """The evaluator asked for more than an attempt may have; it is told so as `LimitReached`."""
+    """The evaluator asked for more than an attempt may have; it is told so as `LimitReached`.
+
+    `kind` is budget_spent when it is the whole job that may have no more.
+    """
+
+    kind = ""
 
 
 def new_key() -> bytes:
@@ -138,12 +146,13 @@ class FrameWriter:
     def refuse(
         self,
         request: int,
-        error: Literal["UnknownEnvironment", "HostLost", "ScoringError", "LimitReached"],
+        error: Refusal,
         message: str,
+        kind: str = "",
     ) -> bytes:
-        """The answer that raises `error` in the evaluator."""
-        body = {"kind": "reply", "id": request, "ok": False, "error": {"type": error, "message": message}}
-        return self._authentic(body)
+        """The answer that raises `error` in the evaluator; `kind` is that of a failed call of an agent."""
+        told = {"type": error, "message": message, **({"kind": kind} if kind else {})}
+        return self._authentic({"kind": "reply", "id": request, "ok": False, "error": told})
 
     def _authentic(self, document: dict[str, Any]) -> bytes:
         body = json.dumps(document, allow_nan=False).encode("ascii")

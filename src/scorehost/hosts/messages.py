@@ -49,6 +49,8 @@ Seconds = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 HostName = Annotated[str, Field(max_length=256)]
 Argv = Annotated[tuple[Word, ...], BeforeValidator(_words), Field(min_length=1)]
 Path = Annotated[Word, Field(min_length=1, max_length=4096)]
+Text = Annotated[str, Field(max_length=MAX_PART)]
+AssertionWords = Annotated[dict[str, Annotated[str, Field(max_length=64 * 1024)]], Field(max_length=8)]
 Trees = dict[str, str]
 
 
@@ -63,7 +65,10 @@ class Limits(Frozen):
 
 
 class Start(Frozen):
-    """The controller's first frame, without its key. `trees` are folders to digest before the evaluation."""
+    """The controller's first frame, without its key. `trees` are folders to digest before the evaluation.
+
+    `roles` are those of the task, which make `inputs["agent"]`; `phase` run: the entrypoint gets a context.
+    """
 
     entrypoint: str
     inputs: dict[str, Any]
@@ -71,6 +76,8 @@ class Start(Frozen):
     single: bool
     trees: tuple[str, ...]
     limits: Limits = Limits()
+    roles: tuple[str, ...] = ()
+    phase: Literal["evaluate", "run"] = "evaluate"
 
 
 class Hello(Frozen):
@@ -186,6 +193,60 @@ class Log(Frozen):
     text: str = Field(max_length=64 * 1024)
 
 
+class Session(Frozen):
+    """Begin to talk to an agent; with `environment` it may work in that host."""
+
+    kind: Literal["session"]
+    id: Id
+    role: HostName
+    environment: HostName | None = None
+
+
+class Invoke(Frozen):
+    """One turn of a session."""
+
+    kind: Literal["invoke"]
+    id: Id
+    session: ProcessId
+    prompt: Text
+
+
+class Judge(Frozen):
+    """One assertion about one output; `assertion` as adapters get it, judged there."""
+
+    kind: Literal["judge"]
+    id: Id
+    session: ProcessId
+    case_id: str = Field(min_length=1, max_length=1000)
+    prompt: Text
+    output: Text
+    assertion: AssertionWords
+
+
+class CloseSession(Frozen):
+    """End a session."""
+
+    kind: Literal["close_session"]
+    id: Id
+    session: ProcessId
+
+
+class Publish(Frozen):
+    """A part of what the run phase hands over: `begin`, then folders and parts of files, then `end`.
+
+    `path` is relative to the artifact's own, in bytes; empty for an artifact that is one file.
+    """
+
+    kind: Literal["publish"]
+    id: Id
+    artifact: str = Field(max_length=256)
+    step: Literal["begin", "folder", "file", "end"]
+    path: Annotated[Data, Field(max_length=4096)] = b""
+    executable: bool = False
+    data: Part = b""
+    more: bool = False
+
+
 class Usage(Frozen):
     """What the runner reads from its own cgroup; None where there is nothing to read."""
 
@@ -215,6 +276,16 @@ class FailedError(Frozen):
         "unknown_environment",
         "evaluator_exit",
         "image_unusable",
+        "adapter_timeout",
+        "adapter_exit",
+        "adapter_malformed",
+        "adapter_provenance",
+        "adapter_duplicate_id",
+        "adapter_cache_hit",
+        "adapter_overflow",
+        "adapter_missing",
+        "adapter_truncated",
+        "budget_spent",
     ]
     type: str = Field(max_length=200)
     place: str = Field(max_length=1000)
@@ -238,8 +309,21 @@ class StdinPart(Frozen):
     data: Part
 
 
+AgentRequest = Session | Invoke | Judge | CloseSession
 Request = (
-    Exec | Open | Send | Receive | CloseStdin | Wait | Close | Reset | WriteFile | ReadFile | Log
+    Exec
+    | Open
+    | Send
+    | Receive
+    | CloseStdin
+    | Wait
+    | Close
+    | Reset
+    | WriteFile
+    | ReadFile
+    | Log
+    | AgentRequest
+    | Publish
 )  # each with an `id`
 RunnerFrame = Hello | Request | ResultFrame | FailedFrame
 

@@ -1,35 +1,44 @@
-"""What an evaluator asks for, done: execs, open processes, files, resets."""
+"""What an evaluator asks for, done: execs, open processes, files, resets, sessions with agents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
 from scorehost.errors import AttemptFailed, ScorehostError
+from scorehost.hosts.agents import Agents, Work, WorkPlace
+from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.execs import ExecOrder, ExecOutcome, run_exec
 from scorehost.hosts.frames import Budget, BudgetSpent
 from scorehost.hosts.host import Host
 from scorehost.hosts.messages import (
     MAX_PART,
     Close,
+    CloseSession,
     CloseStdin,
     Exec,
+    Invoke,
+    Judge,
     Log,
     Open,
+    Publish,
     ReadFile,
     Receive,
     Request,
     Reset,
     Send,
+    Session,
     Wait,
     WriteFile,
 )
 from scorehost.hosts.named import NamedHosts, UnknownEnvironment
 from scorehost.hosts.processes import Process
+from scorehost.hosts.sessions import Refused, Sessions
 from scorehost.model.failure import Phase, failure
 from scorehost.model.ids import EVALUATOR
 from scorehost.model.limits import Limits
@@ -40,18 +49,22 @@ KILL_SECONDS = 5.0
 _KILL_ALL = ("python3", "-S", "-c", "import os; os.kill(-1, 9)")
 
 
-class Refused(ScorehostError):
-    """A request that cannot be done; it raises `kind` in the evaluator."""
-
-    def __init__(self, kind: Literal["HostLost", "ScoringError"], message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
-
-
 class Requests:
-    """Serves the requests of one evaluator. `single`: the task has no map, work goes beside the evaluator."""
+    """Serves the requests of one evaluator. `single`: the task has no map, work goes beside the evaluator.
 
-    def __init__(self, named: NamedHosts, host: Host, *, single: bool, limits: Limits) -> None:
+    `agents` None: the task lists no roles. `clock` stands while an agent is asked.
+    """
+
+    def __init__(
+        self,
+        named: NamedHosts,
+        host: Host,
+        *,
+        single: bool,
+        limits: Limits,
+        agents: Agents | None = None,
+        clock: StandingClock | None = None,
+    ) -> None:
         self._named = named
         self._host = host
         self._single = single
@@ -61,30 +74,46 @@ class Requests:
         self._beside = anyio.Lock()
         self._held = 0
         self._written: set[tuple[str | None, str]] = set()  # files of which more parts are to come
+        self._tied: set[str] = set()  # names that a session has for itself
+        self._opening: list[str | None] = []
+        self.sessions = Sessions(agents, premises=self, clock=clock)
 
     def count(self, line: Log) -> None:
         """Counts a line for the journal. Raises ChannelViolation when there are too many."""
         self._budget.spend(line)
 
-    async def answer(  # noqa: C901 - one arm for each request
-        self, request: Request, group: TaskGroup
-    ) -> Mapping[str, Any] | None:
+    async def answer(self, request: Request, group: TaskGroup) -> Mapping[str, Any] | None:
         """The value of one reply.
 
-        Raises UnknownEnvironment, BudgetSpent, Refused, AttemptFailed, EngineError.
+        Raises UnknownEnvironment, UnknownRole, AgentFault, BudgetSpent, Refused, AttemptFailed, EngineError.
         """
+        if isinstance(request, (Session, Invoke, Judge, CloseSession)):
+            return await self.sessions.answer(request)
+        if isinstance(request, (Exec, Open, Reset, WriteFile, ReadFile)) and request.name in self._tied:
+            text = f"a session is tied to {request.name}: end it before the host is used in another way"
+            raise Refused("ScoringError", text)
+        if isinstance(request, Publish):
+            raise Refused("ScoringError", "artifacts are published in the run phase only")
         if isinstance(request, (Exec, Open, Reset)):
             self._budget.spend(request)
+        return await self._done(request, group)
+
+    async def _done(  # noqa: C901 - one arm for each request
+        self, request: Request, group: TaskGroup
+    ) -> Mapping[str, Any] | None:
         match request:
             case Exec():
                 with self._holding(len(request.stdin or b"")):
                     return _told(await self._exec(request.name, self._order(request)))
             case Open():
+                self._opening.append(request.name)
                 try:
                     return {"process": await self._open(request, group)}
                 except ScorehostError:
                     self._budget.closed()
                     raise
+                finally:
+                    self._opening.remove(request.name)
             case Send():
                 await self._process(request.process).send(request.data)
             case CloseStdin():
@@ -115,6 +144,37 @@ class Requests:
             yield
         finally:
             self._held -= size
+
+    async def lend(self, name: str) -> WorkPlace:
+        """A named host for one session alone; see `Premises`."""
+        self._is_beside(name)
+        plan = self._named.blueprint(name)
+        open_there = any(process.host.blueprint.name == name for process in self._processes.values())
+        if name in self._tied or name in self._opening or open_there or self._named.busy(name):
+            text = f"{name} is in use (an exec, an open process or another session): end that first"
+            raise Refused("ScoringError", text)
+        self._tied.add(name)
+        try:
+            host = await self._named.running(plan.name)
+        except BaseException:
+            self._tied.discard(name)
+            raise
+        if host is None:
+            self._tied.discard(name)
+            raise Refused("HostLost", f"the host {name} ended too often and is not started again")
+
+        async def work(asked: Work) -> ExecOutcome:
+            request = Exec(kind="exec", id=1, name=name, argv=asked.argv, timeout=asked.seconds)
+            self._budget.spend(request)
+            with self._holding(len(asked.stdin or b"")):
+                order = replace(self._order(request), stdin=asked.stdin)
+                return await self._named.exec(name, order)
+
+        return work
+
+    def take_back(self, name: str) -> None:
+        """The session that had the host is over."""
+        self._tied.discard(name)
 
     def _is_beside(self, name: str | None) -> bool:
         if self._single and name is None:

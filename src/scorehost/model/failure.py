@@ -14,6 +14,7 @@ class Phase(StrEnum):
     """The part of an attempt in which something failed."""
 
     PREPARE = "prepare"
+    RUN = "run"
     START = "start"
     UPLOAD = "upload"
     EVALUATE = "evaluate"
@@ -48,6 +49,7 @@ class KindFacts(NamedTuple):
 
 _EVERY = tuple(Phase)
 _PREPARE, _START, _EVALUATE = (Phase.PREPARE,), (Phase.START,), (Phase.EVALUATE,)
+_ASKED = (Phase.PREPARE, Phase.RUN, Phase.EVALUATE)  # where agents are made ready or asked
 
 KINDS: dict[str, KindFacts] = {
     "invalid_submission": KindFacts(
@@ -149,7 +151,7 @@ KINDS: dict[str, KindFacts] = {
     ),
     "image_unusable": KindFacts(
         Blame.ENVIRONMENT,
-        (Phase.START, Phase.EVALUATE),
+        (Phase.START, Phase.RUN, Phase.EVALUATE),
         "The image lacks what every scoring host needs.",
         "An evaluator's image needs python3 (3.8 or later), a named one `sleep`.",
     ),
@@ -169,8 +171,8 @@ KINDS: dict[str, KindFacts] = {
     ),
     "host_lost": KindFacts(
         Blame.ENVIRONMENT,
-        _EVALUATE,
-        "The evaluator's host was killed or removed from outside.",
+        (Phase.RUN, Phase.EVALUATE),
+        "The host of the evaluator or of the run phase was killed or removed from outside.",
         "Something outside ended the container. Look at the engine's own log.",
         retryable=True,
     ),
@@ -190,9 +192,63 @@ KINDS: dict[str, KindFacts] = {
     ),
     "adapter_missing": KindFacts(
         Blame.ADAPTER,
-        _PREPARE,
-        "A role of the task has no adapter.",
-        "Bind the role in profiles.yaml.",
+        _ASKED,
+        "No adapter can play a role: not bound, gone, not of the mode or phase, or it cannot be started.",
+        "Bind the role in profiles.yaml to a program that is there, for this mode and phase.",
+    ),
+    "adapter_timeout": KindFacts(
+        Blame.ADAPTER,
+        _ASKED,
+        "An adapter or endpoint did not answer within the role's `timeout_seconds`.",
+        "Raise timeout_seconds of the role, or see in the call's stderr.log what it waits for.",
+    ),
+    "adapter_exit": KindFacts(
+        Blame.ADAPTER,
+        _ASKED,
+        "An adapter ended with another status than 0, or left a process behind that holds its output.",
+        "Read stderr.log of the call, below evaluation/calls or run/calls of the attempt.",
+    ),
+    "adapter_malformed": KindFacts(
+        Blame.ADAPTER,
+        _ASKED,
+        "A reply is not the one JSON object that its mode asks for.",
+        "Run `scorehost adapter test` with the role's command: it says what is wrong with the reply.",
+    ),
+    "adapter_provenance": KindFacts(
+        Blame.ADAPTER,
+        _ASKED,
+        "A reply does not say who made it (request_id, provider, cache_hit, token_usage), or not rightly.",
+        "Have the adapter hand on what the provider told of the request.",
+    ),
+    "adapter_duplicate_id": KindFacts(
+        Blame.ADAPTER,
+        _ASKED,
+        "A reply has a request_id that came before in this job: it was played again. The job is invalid.",
+        "Give each request an id of its own; start a new job.",
+    ),
+    "adapter_cache_hit": KindFacts(
+        Blame.ADAPTER,
+        _ASKED,
+        "A reply comes from a cache, so it is no observation; the job is invalid.",
+        "Turn the cache off, and start a new job.",
+    ),
+    "adapter_overflow": KindFacts(
+        Blame.ADAPTER,
+        _ASKED,
+        "An adapter printed more than a reply or its log may have.",
+        "Print one JSON object on stdout, and less on stderr.",
+    ),
+    "adapter_truncated": KindFacts(
+        Blame.ADAPTER,
+        _ASKED,
+        "The model stopped at its token limit, so its reply is not whole.",
+        "Raise the limit in the role's parameters, or ask for less.",
+    ),
+    "budget_spent": KindFacts(
+        Blame.ENVIRONMENT,
+        _ASKED,
+        "The job had no calls or tokens left (`--max-calls`, `--max-tokens`), and that was not caught.",
+        "Go on with --resume, a higher limit, and --rerun error:budget_spent.",
     ),
     "internal": KindFacts(
         Blame.SCOREHOST,
@@ -221,6 +277,11 @@ class Failure(Frozen):
     message: str
     hint: str
     retryable: bool
+
+
+def is_agents(kind: str) -> bool:
+    """Whether a failure of this kind is that of a call of an agent."""
+    return KINDS[kind].phases == _ASKED
 
 
 def failure(

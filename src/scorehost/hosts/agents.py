@@ -1,0 +1,65 @@
+"""What hosts need of agents: sessions that answer, and the ways in which a call of one can fail."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from scorehost.errors import ScorehostError
+from scorehost.hosts.execs import ExecOutcome
+from scorehost.hosts.frames import BudgetSpent
+
+
+class UnknownRole(ScorehostError):
+    """The task does not list the role, or the job's profile does not let it play in this phase."""
+
+
+class AgentFault(ScorehostError):
+    """A call has no reply, for a reason on the agent's side; `kind` is one of `scorehost.model.failure`."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class JobBudgetSpent(BudgetSpent):
+    """The whole job may make no more calls (`--max-calls`, `--max-tokens`)."""
+
+    kind = "budget_spent"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A program that an agent asks for in the host that its session is tied to. Seconds; None: the limit."""
+
+    argv: tuple[str, ...]
+    stdin: bytes | None = None
+    seconds: float | None = None
+
+
+WorkPlace = Callable[[Work], Awaitable[ExecOutcome]]
+"""Runs a program in the host of a session. Raises BudgetSpent, AttemptFailed, EngineError."""
+
+
+class AgentSession(Protocol):
+    """One conversation.
+
+    Both calls give the value of a reply frame: `request_id`, `input_tokens`, `output_tokens` (None: not told)
+    and `output`, or `status` and `reason`. They raise AgentFault, BudgetSpent, and what the place raises.
+    """
+
+    async def invoke(self, prompt: str) -> Mapping[str, Any]:
+        """One turn."""
+
+    async def judge(
+        self, *, case_id: str, prompt: str, output: str, assertion: Mapping[str, str]
+    ) -> Mapping[str, Any]:
+        """One assertion about one output. ValueError says what is wrong with the assertion."""
+
+
+class Agents(Protocol):
+    """The agents of one phase of an attempt."""
+
+    def session(self, role: str, environment: str | None, place: WorkPlace | None) -> AgentSession:
+        """A session, which costs nothing before its first call. Raises UnknownRole."""
