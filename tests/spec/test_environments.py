@@ -172,6 +172,26 @@ def test_shared_context_never_names_gold_or_solutions(folder, text):
     assert folder.problem().startswith("tasks/one/task.yaml:4:19: evaluation.shared_context:")
 
 
+@pytest.mark.parametrize("text", ["tasks", "tasks/two", "link", "tasks/two/link"])
+def test_shared_context_leads_to_no_gold_by_way_of_a_folder_above_it_or_a_link(folder, text):
+    for name in ("one", "two"):
+        folder.write(f"tasks/{name}/evaluation/truth.json", "{}")
+        (folder.root / f"tasks/{name}/link").symlink_to("evaluation")
+    folder.write("tasks/two/evaluator.py", "def evaluate(inputs):\n    return {'status': 'PASS'}\n")
+    folder.task("", name="two")
+    folder.task(f"evaluation:\n  shared_context: [{text}]\n")
+    assert "gold and solutions may be in no image" in folder.problem()
+
+
+def test_a_recipe_beside_the_gold_of_another_task_is_a_problem(folder):
+    folder.write("tasks/two/Dockerfile", "FROM x\n")
+    folder.write("tasks/two/evaluation/truth.json", "{}")
+    folder.write("tasks/two/evaluator.py", "def evaluate(inputs):\n    return {'status': 'PASS'}\n")
+    folder.task("", name="two")
+    named(folder, "a: {dockerfile: tasks/two/Dockerfile, gold: false}")
+    assert "its folder is the build context and holds evaluation" in folder.problem()
+
+
 def test_shared_context_leads_to_folders_of_task_or_dataset(folder):
     folder.write("environment/tools/x", "")
     folder.task("evaluation:\n  shared_context: [environment/tools]\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scorehost.model.ids import EVALUATOR, HOST_NAME
-from scorehost.spec.recipes import check_recipe, resolve_in
+from scorehost.spec.recipes import check_recipe, held_private, resolve_in
 from scorehost.spec.yaml_tree import Loc, Map, find
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ class EnvironmentCheck:
                 self._say(
                     loc, fault or f"`{text[:60]}` is no folder", "Name a folder of the task or the dataset"
                 )
+            elif (held := held_private(path, task=self._task, dataset=self._dataset)) is not None:
+                fault = f"`{text[:60]}` leads to {held.name}/: gold and solutions may be in no image"
+                self._say(loc, fault, "Name a folder that holds neither")
             else:
                 self._found.shared_context[text] = path
         for name, environment in evaluation.environments.items():

@@ -33,15 +33,34 @@ def resolve_in(text: str, task: Path, dataset: Path) -> tuple[Path | None, str]:
     return None, f"`{text[:60]}` does not exist"
 
 
+def held_private(folder: Path, *, task: Path, dataset: Path) -> Path | None:
+    """The first place of gold or a solution that a build which sees `folder` would see; None for a sound one.
+
+    Those of the task, of the dataset and of every other task, and whatever way a link leads.
+    """
+    seen, tasks = folder.resolve(), task.parent.resolve()
+    roots = [task, dataset]
+    if tasks.is_relative_to(seen):
+        return task.parent
+    if seen.is_relative_to(tasks):
+        roots.append(tasks / seen.relative_to(tasks).parts[0])
+    places = [root / name for root in roots for name in _PRIVATE]
+    for place in places:
+        real = place.resolve()
+        if place.exists() and (real.is_relative_to(seen) or seen.is_relative_to(real)):
+            return place
+    return None
+
+
 def check_recipe(recipe: Path, *, task: Path, dataset: Path, shown: str, problems: Problems) -> None:
     """Adds what is wrong with a Dockerfile and its build context, which is its folder."""
     context = recipe.parent
-    private = [root / name for root in (task, dataset) for name in _PRIVATE]
-    held = [
-        path for path in (*private, task / "evaluator.py") if path.exists() and path.is_relative_to(context)
-    ]
-    if held:
-        text = f"its folder is the build context and holds {held[0].relative_to(context)}"
+    held = held_private(context, task=task, dataset=dataset)
+    if held is None and (task / "evaluator.py").exists() and task.is_relative_to(context):
+        held = task / "evaluator.py"
+    if held is not None:
+        name = held.relative_to(context) if held.is_relative_to(context) else held.name
+        text = f"its folder is the build context and holds {name}"
         problems.add(Place(shown), "", text, "Move the Dockerfile to environment/")
         return
     collect(context, within=context, shown=str(Path(shown).parent), problems=problems)
