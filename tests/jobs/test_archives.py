@@ -167,3 +167,12 @@ def test_a_damaged_archive_is_unpacked_or_refused(tmp_path_factory, place, value
     with suppress(BadArchive):
         unpack(path, folder / "in" / "t", SMALL)
     assert {entry.name for entry in folder.iterdir()} == {path.name, "in"}
+
+
+def test_a_zip_that_lists_millions_of_entries_is_refused_before_they_are_read(tmp_path):
+    entry = struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0) + b"a"
+    count = 60_000
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, count * len(entry), 0, 0)
+    (tmp_path / "a.zip").write_bytes(entry * count + end)
+    with pytest.raises(BadArchive, match="table of contents"):
+        unpack(tmp_path / "a.zip", tmp_path / "t", Caps(entries=8))

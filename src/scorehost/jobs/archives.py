@@ -32,6 +32,7 @@ MAX_ENTRIES = 20_000  # files and folders together
 MAX_NAME_BYTES = 4_096
 _CHUNK = 256 * 1024
 _HEADER_BYTES = 1024 * 1024
+_LISTED_BYTES = 512  # of a zip's table of contents for each entry: the name, and what is said of it
 
 
 class BadArchive(ValueError):
@@ -210,9 +211,25 @@ def _tar_entry(tar: tarfile.TarFile, member: tarfile.TarInfo) -> _Entry:
     return _Entry(member.name, executable=bool(member.mode & 0o100), stream=tar.extractfile(member))
 
 
+class _Modest(io.BufferedReader):
+    """Gives so many bytes at once at most: zipfile reads a whole table of contents, however large."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        super().__init__(io.FileIO(path, "rb"))
+        self._most = most
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        wanted = self._most + 1 if size is None or size < 0 else size
+        data = super().read(min(wanted, self._most + 1))
+        if len(data) > self._most:
+            raise BadArchive(f"its table of contents has more than {self._most} bytes")
+        return data
+
+
 @contextmanager
 def _zip_entries(archive: Path, caps: Caps) -> Iterator[Iterator[_Entry]]:
-    with zipfile.ZipFile(archive) as opened:
+    most = _HEADER_BYTES + caps.entries * _LISTED_BYTES
+    with _Modest(archive, most) as file, zipfile.ZipFile(file) as opened:
         if len(opened.infolist()) > caps.entries:
             raise BadArchive(f"it holds more than {caps.entries} entries")
         yield _zip_members(opened)
