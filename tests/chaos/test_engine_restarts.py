@@ -1,0 +1,108 @@
+"""The engine goes away in the middle of a job, for a moment or for good: nothing is lost, nobody is blamed."""
+
+from __future__ import annotations
+
+import signal
+
+import anyio
+import anyio.to_thread
+import pytest
+from chaos_kit import ALONE, BESIDE, ROUNDS, Findings, finished, read, write_dataset
+from second_engine import SecondEngine, missing
+
+from scorehost.engine.opening import open_engine
+from scorehost.jobs import gate
+
+# The docker SDK leaves the socket of a connection that was refused to the garbage collector.
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.anyio,
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+
+TASKS = 10
+KEYS = [f"t{number}/solution/1.1" for number in range(TASKS)]
+PAUSE = "\nimport time\ntime.sleep(0.7)\n"
+
+
+@pytest.fixture(scope="module")
+def second():
+    if missing():
+        pytest.skip(missing())
+    engine = SecondEngine()
+    try:
+        engine.start()
+        engine.load()
+        yield engine
+    finally:
+        engine.clear()
+
+
+@pytest.fixture
+def ten(tmp_path):
+    return write_dataset(
+        tmp_path / "d", {f"t{n}": (BESIDE if n % 2 else ALONE) + PAUSE for n in range(TASKS)}
+    )
+
+
+async def after(run, number, act):
+    """Calls `act` in a thread once so many attempts have ended and another one is evaluating."""
+    with anyio.fail_after(60):
+        while run.kinds().count("attempt_finished") < number:  # noqa: ASYNC110 - events come by a callback
+            await anyio.sleep(0.02)
+        seen = len(run.events)
+        while not any(event.fields.get("phase") == "evaluate" for event in run.events[seen:]):  # noqa: ASYNC110
+            await anyio.sleep(0.02)
+    await anyio.to_thread.run_sync(act)
+
+
+def errors_of(folder):
+    """Every ERROR of a try, as (kind, blame)."""
+    results = [read(path) for path in folder.glob("[at]*/*/*/**/result.json")]
+    return [(one["error"]["kind"], one["error"]["blame"]) for one in results if one["error"]]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM] if ROUNDS else [signal.SIGKILL])
+async def test_an_engine_that_restarts_in_the_middle_costs_tries_and_no_verdict(second, ten, run, number):
+    def restart():
+        second.end(number)
+        second.start()
+
+    async with open_engine(second.host) as engine, anyio.create_task_group() as group:
+        group.start_soon(after, run, 3, restart)
+        outcome = await run(engine, ten, concurrency=3)
+    assert [row.status for row in outcome.rows] == ["PASS"] * TASKS, (outcome.message, outcome.rows)
+    assert (outcome.status, outcome.exit_status) == ("complete", 0)
+    lost = errors_of(outcome.folder)
+    assert lost, "no attempt ran on it when it ended"
+    assert set(lost) == {("engine_lost", "engine")}
+    found = Findings()
+    found.look_at_the_end(outcome.folder, KEYS, {})
+    assert found.clean, found
+    assert second.objects() == []
+
+
+@pytest.mark.timeout(600)
+async def test_an_engine_that_is_gone_for_good_ends_the_job_and_a_resume_does_the_rest(
+    second, ten, run, monkeypatch
+):
+    monkeypatch.setattr(gate, "PATIENCE_SECONDS", 3.0)
+    async with open_engine(second.host) as engine, anyio.create_task_group() as group:
+        group.start_soon(after, run, 3, lambda: second.end(signal.SIGKILL))
+        first = await run(engine, ten, concurrency=3)
+    assert (first.status, first.exit_status) == ("incomplete", 2)
+    assert "--resume" in first.message
+    assert {row.status for row in first.rows} == {"PASS"}
+    assert 3 <= len(first.rows) < TASKS
+    taken = sum(kind == "attempt_started" for kind in run.kinds())
+    assert taken <= len(first.rows) + 3, "no attempt is taken while the engine does not answer"
+    before = finished(first.folder)
+    await anyio.to_thread.run_sync(second.start)
+    async with open_engine(second.host) as engine:
+        ended = await run(engine, ten, resume=str(first.folder))
+    assert (ended.status, ended.exit_status, len(ended.rows)) == ("complete", 0, TASKS)
+    found = Findings()
+    found.look_at_the_end(first.folder, KEYS, before)
+    assert found.clean, found
+    assert second.objects() == []
