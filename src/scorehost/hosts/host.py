@@ -95,8 +95,6 @@ class Host:
             image_id=self.image.id,
             # A label of an image that was only derived from a built one says nothing of it.
             recipe=None if isinstance(choice, str) else self.image.labels.get(RECIPE),
-            # A label of an image that was only derived from a built one says nothing of it.
-            recipe=None if isinstance(choice, str) else self.image.labels.get(RECIPE),
             started_at=self.started_at,
             peak_memory_bytes=self.usage.peak_memory_bytes,
             cpu_seconds=self.usage.cpu_seconds,
