@@ -58,6 +58,26 @@ def test_a_mean_of_scores_near_the_largest_float_is_finite():
     assert mean([None, None]) is None
 
 
+@pytest.mark.parametrize(
+    ("weights", "whole"),
+    [((0.0, 1.0), 0.5), ((0.0, 0.0), 0.75), ((1e308, 1e308), 0.75), ((5e-324, 1.0), 0.5)],
+)
+def test_a_task_by_itself_has_a_mean_whatever_it_weighs_and_no_weight_is_too_large(tmp_path, weights, whole):
+    tasks = [make_task(tmp_path, name, weight=weight) for name, weight in zip("ab", weights, strict=True)]
+    script = by_keys({"a": {"score": 1.0}, "b": {"score": 0.5}})
+    summary = run(tmp_path, make_dataset(tmp_path, *tasks), script, submissions=("solution",)).summary
+    assert summary["mean_score"] == summary["bounds"]["lower"] == whole
+    assert [summary["tasks"][name]["mean_score"] for name in "ab"] == [1.0, 0.5]
+    assert summary["tasks"]["a"]["pass_at_k"] == {"1": 1.0}
+
+
+def test_a_task_without_weight_does_not_stand_in_for_one_that_is_left_out(tmp_path):
+    tasks = [make_task(tmp_path, "a", weight=0.0), make_task(tmp_path, "b")]
+    script = by_keys({"b": {"kind": "start_failed"}})
+    summary = run(tmp_path, make_dataset(tmp_path, *tasks), script, submissions=("solution",)).summary
+    assert summary["mean_score"] is None
+
+
 def test_repeats_are_averaged_before_samples_and_samples_before_tasks(tmp_path):
     sub = tmp_path / "sub"
     for path in ("a/samples/1", "a/samples/2", "b/samples/1"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scorehost.jobs.estimators import ks, pass_at_k, pass_power_k
@@ -42,9 +42,10 @@ class Figures:
         bounds = task.spec.evaluation.output.score_range
         return observed if bounds is None else bounds[0]
 
-    def group(self, attempts: Sequence[Scored], *, planned: int, task_ids: Iterable[str]) -> Group:
+    def group(self, attempts: Sequence[Scored], *, planned: int, task_ids: Collection[str]) -> Group:
         """The figures of `attempts`, of `planned` in all; `task_ids` are the tasks of the plan for them."""
         cells = _cells(attempts)
+        weights = self._weights(task_ids)
         counts = Counter(one.status for one in attempts)
         errors = Counter((one.error.kind, one.error.blame.value) for one in attempts if one.error is not None)
         as_lowest = sum(one.counts_as_lowest for one in attempts)
@@ -58,13 +59,13 @@ class Figures:
                 ErrorCount(kind=kind, blame=blame, count=count)
                 for (kind, blame), count in sorted(errors.items(), key=lambda item: (-item[1], item[0]))
             ),
-            mean_score=self._mean(cells, self._counted),
+            mean_score=_mean(cells, self._counted, weights),
             n=len(attempts) - left_out,
             errors_as_lowest=as_lowest,
             errors_left_out=left_out,
-            bounds=self._bounds(cells, task_ids),
-            pass_at_k={str(k): self._rate(cells, k, pass_at_k) for k in ks(most)},
-            pass_power_k={str(k): self._rate(cells, k, pass_power_k) for k in ks(most)},
+            bounds=self._bounds(cells, weights),
+            pass_at_k={str(k): _rate(cells, k, pass_at_k, weights) for k in ks(most)},
+            pass_power_k={str(k): _rate(cells, k, pass_power_k, weights) for k in ks(most)},
             agreement=_agreement(cells),
             metrics=self._metrics(attempts, task_ids),
         )
@@ -74,8 +75,14 @@ class Figures:
             return self._lowest[one.key.task_id]
         return one.score
 
-    def _bounds(self, cells: Cells, task_ids: Iterable[str]) -> Bounds:
-        ranges = {task_id: self._tasks[task_id].spec.evaluation.output.score_range for task_id in task_ids}
+    def _weights(self, task_ids: Iterable[str]) -> Mapping[str, float]:
+        """What each task weighs, at most 1. Weights compare tasks: where none has any, all are even."""
+        given = {task_id: self._tasks[task_id].spec.weight for task_id in task_ids}
+        most = max(given.values(), default=0.0)
+        return {task_id: weight / most if most > 0 else 1.0 for task_id, weight in given.items()}
+
+    def _bounds(self, cells: Cells, weights: Mapping[str, float]) -> Bounds:
+        ranges = {task_id: self._tasks[task_id].spec.evaluation.output.score_range for task_id in weights}
         closed = {task_id: bounds for task_id, bounds in ranges.items() if bounds is not None}
         if len(closed) < len(ranges):
             return Bounds(lower=None, upper=None)
@@ -83,41 +90,7 @@ class Figures:
         def end(index: int) -> Value:
             return lambda one: closed[one.key.task_id][index] if one.status == "ERROR" else one.score
 
-        return Bounds(lower=self._mean(cells, end(0)), upper=self._mean(cells, end(1)))
-
-    def _mean(self, cells: Cells, value: Value) -> float | None:
-        return self._over_tasks(
-            cells, lambda samples: mean(mean(map(value, repeats)) for repeats in samples.values())
-        )
-
-    def _over_tasks(
-        self, cells: Cells, of_cell: Callable[[Mapping[int, Sequence[Scored]]], float | None]
-    ) -> float | None:
-        pairs = []
-        for task_id, submissions in cells.items():
-            figure = mean(of_cell(samples) for samples in submissions.values())
-            if figure is not None:
-                pairs.append((figure, self._tasks[task_id].spec.weight))
-        total = math.fsum(weight for _figure, weight in pairs)
-        if total <= 0:
-            return None
-        return math.fsum(figure * (weight / total) for figure, weight in pairs)
-
-    def _rate(self, cells: Cells, k: int, estimate: Callable[[int, int, int], float | None]) -> float | None:
-        short = False
-
-        def of_cell(samples: Mapping[int, Sequence[Scored]]) -> float | None:
-            nonlocal short
-            passes = [verdict for verdict in map(_passes, samples.values()) if verdict is not None]
-            if not passes:
-                return None
-            rate = estimate(len(passes), sum(passes), k)
-            # A submission with many samples on easy tasks only must not be judged by those alone.
-            short = short or rate is None
-            return rate
-
-        rate = self._over_tasks(cells, of_cell)
-        return None if short else rate
+        return Bounds(lower=_mean(cells, end(0), weights), upper=_mean(cells, end(1), weights))
 
     def _metrics(self, attempts: Sequence[Scored], task_ids: Iterable[str]) -> tuple[MetricSummary, ...]:
         declared = {
@@ -145,6 +118,50 @@ class Figures:
                 )
             )
         return tuple(rows)
+
+
+def _mean(cells: Cells, value: Value, weights: Mapping[str, float]) -> float | None:
+    return _over_tasks(
+        cells, lambda samples: mean(mean(map(value, repeats)) for repeats in samples.values()), weights
+    )
+
+
+def _over_tasks(
+    cells: Cells,
+    of_cell: Callable[[Mapping[int, Sequence[Scored]]], float | None],
+    weights: Mapping[str, float],
+) -> float | None:
+    pairs = []
+    for task_id, submissions in cells.items():
+        figure = mean(of_cell(samples) for samples in submissions.values())
+        if figure is not None:
+            pairs.append((figure, weights[task_id]))
+    total = math.fsum(weight for _figure, weight in pairs)
+    if total <= 0:
+        return None
+    return math.fsum(figure * (weight / total) for figure, weight in pairs)
+
+
+def _rate(
+    cells: Cells,
+    k: int,
+    estimate: Callable[[int, int, int], float | None],
+    weights: Mapping[str, float],
+) -> float | None:
+    short = False
+
+    def of_cell(samples: Mapping[int, Sequence[Scored]]) -> float | None:
+        nonlocal short
+        passes = [verdict for verdict in map(_passes, samples.values()) if verdict is not None]
+        if not passes:
+            return None
+        rate = estimate(len(passes), sum(passes), k)
+        # A submission with many samples on easy tasks only must not be judged by those alone.
+        short = short or rate is None
+        return rate
+
+    rate = _over_tasks(cells, of_cell, weights)
+    return None if short else rate
 
 
 def mean(values: Iterable[float | None]) -> float | None:
