@@ -98,7 +98,10 @@ def privileged() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "Dockerfile").write_text(PRIVILEGED)
         made = subprocess.run(
-            ["docker", "build", "-q", "--network=none", "-t", tag, folder], capture_output=True, text=True, check=False
+            ["docker", "build", "-q", "--network=none", "-t", tag, folder],
+            capture_output=True,
+            text=True,
+            check=False,
         )
     assert made.returncode == 0, made.stderr
     yield tag
@@ -154,9 +157,7 @@ def attacked(folder: Path, runtime: str, image: str) -> dict[str, dict]:
             "evaluate_host": {"runtime": runtime},
         }
         (root / "profiles.yaml").write_text(yaml.safe_dump(profiles))
-        submission = write_submission(
-            folder / f"{name}-s", {**attack_files(), "artifacts/answer.txt": b"42"}
-        )
+        submission = write_submission(folder / f"{name}-s", {**attack_files(), "artifacts/answer.txt": b"42"})
         async with open_engine() as engine:
             done = await score_one(engine, root, submission, new_job_id(), folder / f"{name}-runs")
         assert done.result.status == "PASS", (done.result.error, done.log[-3000:])

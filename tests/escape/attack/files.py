@@ -179,23 +179,19 @@ def _memory():
     os.mknod("/tmp/mem", 0o600 | stat.S_IFCHR, os.makedev(1, 1))
 
 
-GOLD_OR_CODE = [
-    path
-    for path in (
-        "/attempt/evaluation/gold.txt",
-        "/attempt/task/evaluator.py",
-        "/attempt/.scorehost/runner.py",
-        "/attempt/.scorehost/harness.py",
-        "/attempt/artifacts/answer.txt",
-    )
-    if os.path.exists(path)
-]
+UPLOADED = (
+    "/attempt/evaluation/gold.txt",
+    "/attempt/task/evaluator.py",
+    "/attempt/.scorehost/runner.py",
+    "/attempt/.scorehost/harness.py",
+    "/attempt/artifacts/answer.txt",
+)
 
 
 def _each(act):
     def tried():
-        last = PermissionError(1, "there is none")
-        for path in GOLD_OR_CODE:
+        last = FileNotFoundError(2, "nothing was uploaded")
+        for path in filter(os.path.exists, UPLOADED):
             try:
                 act(path)
             except OSError as error:

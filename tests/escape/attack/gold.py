@@ -18,7 +18,9 @@ def _gold():
             continue
         found += [path for name in names if _holds(path := os.path.join(folder, name))]
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        found += [path for name in ("environ", "cmdline", "mountinfo") if _holds(path := f"/proc/{pid}/{name}")]
+        found += [
+            path for name in ("environ", "cmdline", "mountinfo") if _holds(path := f"/proc/{pid}/{name}")
+        ]
         found += _in_memory(int(pid)) if int(pid) != os.getpid() else []
     return found
 

@@ -29,7 +29,9 @@ def _mount(source, target, kind, flags=0, data=None):
 attempt("a tmpfs mounted")(_mount(b"none", b"/tmp", b"tmpfs"))
 attempt("a proc mounted")(_mount(b"proc", b"/tmp", b"proc"))
 attempt("a cgroup mounted")(_mount(b"none", b"/tmp", b"cgroup", 0, b"memory"))
-attempt("an overlay mounted")(_mount(b"none", b"/tmp", b"overlay", 0, b"lowerdir=/,upperdir=/tmp,workdir=/tmp"))
+attempt("an overlay mounted")(
+    _mount(b"none", b"/tmp", b"overlay", 0, b"lowerdir=/,upperdir=/tmp,workdir=/tmp")
+)
 attempt("a folder mounted elsewhere")(_mount(b"/", b"/tmp", None, 4096))
 attempt("the root mounted writable")(_mount(None, b"/", None, 32 | 4096))
 attempt("scratch space mounted executable")(_mount(None, b"/tmp", None, 32))
@@ -41,7 +43,9 @@ attempt("a mount moved")(lambda: call(429, -1, b"", -1, b"", 0))
 attempt("a file system opened")(lambda: call(430, b"tmpfs", 0))
 attempt("a mount picked")(lambda: call(433, -100, b"/", 0))
 attempt("a mount changed")(lambda: call(442, -100, b"/", 0, b"\0" * 32, 32))
-attempt("a handle of a file made")(lambda: call(303, -100, b"/", ctypes.create_string_buffer(64), ctypes.byref(ctypes.c_int()), 0))
+attempt("a handle of a file made")(
+    lambda: call(303, -100, b"/", ctypes.create_string_buffer(64), ctypes.byref(ctypes.c_int()), 0)
+)
 attempt("a file opened by its handle")(lambda: call(304, -100, ctypes.create_string_buffer(64), 0))
 for _name, _flag in NEW.items():
     attempt(f"a new {_name} namespace by unshare")(lambda flag=_flag: call(272, flag))

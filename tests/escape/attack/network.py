@@ -175,13 +175,13 @@ def _route_request(kind, payload, flags=0x605):
 
 
 _DUMMY = b"\x0a\x00\x12\x00\x09\x00\x01\x00dummy\x00\x00\x00"
-_LOCAL = struct.pack("HH4s", 8, 2, socket.inet_aton(V4_TOO)) + struct.pack("HH4s", 8, 1, socket.inet_aton(V4_TOO))
+_LOCAL = struct.pack("HH4s", 8, 2, socket.inet_aton(V4_TOO)) + struct.pack(
+    "HH4s", 8, 1, socket.inet_aton(V4_TOO)
+)
 _GATE = struct.pack("HH4s", 8, 5, socket.inet_aton(V4)) + struct.pack("HHI", 8, 4, 1)
 attempt("a new interface")(_route_request(16, struct.pack("BBHiII", 0, 0, 0, 0, 0, 0) + _DUMMY))
 attempt("another address on lo")(_route_request(20, struct.pack("BBBBI", 2, 32, 0, 0, 1) + _LOCAL))
-attempt("a default route")(
-    _route_request(24, struct.pack("BBBBBBBBI", 2, 0, 0, 0, 254, 3, 0, 1, 0) + _GATE)
-)
+attempt("a default route")(_route_request(24, struct.pack("BBBBBBBBI", 2, 0, 0, 0, 254, 3, 0, 1, 0) + _GATE))
 attempt("lo moved to another network")(
     _route_request(16, struct.pack("BBHiII", 0, 0, 0, 1, 0, 0) + struct.pack("HHI", 8, 19, 1), 0x5)
 )

@@ -22,7 +22,9 @@ def _strangers():
                 names.append(file.read().strip())
         except OSError:
             continue
-    return sorted(name for name in names if not name.startswith(("docker-init", "tini", "sleep", "python", "sh")))
+    return sorted(
+        name for name in names if not name.startswith(("docker-init", "tini", "sleep", "python", "sh"))
+    )
 
 
 @observation("process 1 is not of this user")
@@ -49,21 +51,29 @@ attempt("their limits", places=NOT_ONES_OWN)(
 attempt("their niceness", places=NOT_ONES_OWN)(
     lambda: of_each(others(), lambda pid: os.setpriority(os.PRIO_PROCESS, pid, 19))
 )
-attempt("their processors", places=NOT_ONES_OWN)(lambda: of_each(others(), lambda pid: os.sched_setaffinity(pid, {0})))
+attempt("their processors", places=NOT_ONES_OWN)(
+    lambda: of_each(others(), lambda pid: os.sched_setaffinity(pid, {0}))
+)
 attempt("their scheduler", places=NOT_ONES_OWN)(
     lambda: of_each(others(), lambda pid: os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0)))
 )
-attempt("their group moved", "ESRCH", *DENIED, places=NOT_ONES_OWN)(lambda: of_each(others(), lambda pid: os.setpgid(pid, pid)))
+attempt("their group moved", "ESRCH", *DENIED, places=NOT_ONES_OWN)(
+    lambda: of_each(others(), lambda pid: os.setpgid(pid, pid))
+)
 for _file in ("mem", "environ", "maps", "auxv", "stack", "syscall", "io", "pagemap", "smaps"):
     attempt(f"their {_file} read", *DENIED, "ESRCH", places=NOT_ONES_OWN)(
         lambda file=_file: of_each(others(), lambda pid: _read(f"/proc/{pid}/{file}"))
     )
 for _link in ("root", "cwd", "exe", "fd/0", "fd/1", "fd/2", "fd/3", "fd/4", "fd/5", "ns/net"):
     attempt(f"their {_link} opened", *NOBODY, places=NOT_ONES_OWN)(
-        lambda link=_link: of_each(others(), lambda pid: os.open(f"/proc/{pid}/{link}", os.O_RDONLY | os.O_NONBLOCK))
+        lambda link=_link: of_each(
+            others(), lambda pid: os.open(f"/proc/{pid}/{link}", os.O_RDONLY | os.O_NONBLOCK)
+        )
     )
     attempt(f"their {_link} written", *NOBODY, places=NOT_ONES_OWN)(
-        lambda link=_link: of_each(others(), lambda pid: os.open(f"/proc/{pid}/{link}", os.O_WRONLY | os.O_NONBLOCK))
+        lambda link=_link: of_each(
+            others(), lambda pid: os.open(f"/proc/{pid}/{link}", os.O_WRONLY | os.O_NONBLOCK)
+        )
     )
 for _file in ("oom_score_adj", "comm", "coredump_filter", "clear_refs", "timerslack_ns", "uid_map", "mem"):
     attempt(f"their {_file} written", *NOBODY, "EROFS", places=NOT_ONES_OWN)(
@@ -84,7 +94,9 @@ def _write(path, data):
 attempt("the runner traced")(lambda: of_each(_rest(), lambda pid: call(101, 16, pid, 0, 0)))
 attempt("the runner seized")(lambda: of_each(_rest(), lambda pid: call(101, 0x4206, pid, 0, 0)))
 attempt("tracing at all")(lambda: call(101, 0, 0, 0, 0))
-attempt("the runner's memory read")(lambda: of_each(_rest(), lambda pid: call(310, pid, IO_VECTOR, 1, IO_VECTOR, 1, 0)))
+attempt("the runner's memory read")(
+    lambda: of_each(_rest(), lambda pid: call(310, pid, IO_VECTOR, 1, IO_VECTOR, 1, 0))
+)
 attempt("the runner's memory written")(
     lambda: of_each(_rest(), lambda pid: call(311, pid, IO_VECTOR, 1, IO_VECTOR, 1, 0))
 )
@@ -142,7 +154,9 @@ def _raised(limit):
 
 for _name, _limit in LIMITS.items():
     attempt(f"the limit on {_name} raised", "ValueError", "EPERM")(_raised(_limit))
-attempt("a higher priority")(lambda: os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) - 1))
+attempt("a higher priority")(
+    lambda: os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) - 1)
+)
 attempt("the scheduler FIFO")(lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)))
 attempt("the scheduler RR")(lambda: os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1)))
 attempt("the scheduler DEADLINE")(
@@ -151,12 +165,12 @@ attempt("the scheduler DEADLINE")(
 attempt("first at the disk")(lambda: call(251, 1, 0, 1 << 13))
 attempt("last to be killed for memory")(lambda: _write("/proc/self/oom_score_adj", b"-1000"))
 attempt("killed later than the engine")(lambda: _write("/proc/self/oom_score_adj", b"-1"))
-attempt("a page locked", "EPERM", "ENOMEM", "EAGAIN")(lambda: call(149, ctypes.create_string_buffer(8192), 4096))
+attempt("a page locked", "EPERM", "ENOMEM", "EAGAIN")(
+    lambda: call(149, ctypes.create_string_buffer(8192), 4096)
+)
 attempt("all pages locked", "EPERM", "ENOMEM")(lambda: call(151, 1))
 attempt("a shared segment locked", "EPERM", "ENOMEM")(lambda: call(31, call(29, 0, 4096, 0o1600), 11, None))
-attempt("huge pages", "ENOMEM", "EPERM", "EINVAL")(
-    lambda: call(9, 0, 2 << 20, 3, 0x22 | 0x40000, -1, 0)
-)
+attempt("huge pages", "ENOMEM", "EPERM", "EINVAL")(lambda: call(9, 0, 2 << 20, 3, 0x22 | 0x40000, -1, 0))
 attempt("a message queue", "EMFILE", "EPERM", "ENOSYS")(lambda: call(240, b"scorehost", 0o102, 0o600, None))
 attempt("a message queue as a file", "EMFILE", "EPERM", "EACCES", "ENOENT")(
     lambda: os.open("/dev/mqueue/x", os.O_CREAT | os.O_WRONLY)
@@ -178,4 +192,6 @@ attempt("a memory segment of another host", "ENOENT")(lambda: call(29, 0x5C0BE, 
 attempt("a message queue of another host", "ENOENT")(lambda: call(68, 0x5C0BE, 0))
 attempt("a semaphore of another host", "ENOENT")(lambda: call(64, 0x5C0BE, 1, 0))
 attempt("shared memory of another host", "ENOENT")(lambda: os.open("/dev/shm/scorehost-escape", os.O_RDONLY))
-attempt("a file of another host's scratch space", "ENOENT")(lambda: os.open("/tmp/scorehost-escape", os.O_RDONLY))
+attempt("a file of another host's scratch space", "ENOENT")(
+    lambda: os.open("/tmp/scorehost-escape", os.O_RDONLY)
+)
