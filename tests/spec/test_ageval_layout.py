@@ -105,3 +105,21 @@ def test_a_task_folder_alone_may_be_of_this_layout(old, tmp_path):
     dataset = load_task_dir(tmp_path / "one")
     assert dataset.layout == "ageval"
     assert dataset.tasks["one"].spec.evaluation.output.score_range is None
+
+
+def test_a_role_that_is_bound_by_a_program_here_is_kept(old):
+    old.write("adapters/solve.py", "print()\n")
+    role = "{executor: command, command: [python3, adapters/solve.py], sandbox: strict}"
+    old.write("profiles.yaml", PROFILES.replace("agent_profiles: {}", f"agent_profiles: {{solver: {role}}}"))
+    dataset = old.load()
+    assert [each.id for each in dataset.tasks["one"].spec.agent_profiles] == ["solver"]
+    assert "agent_profiles.solver.sandbox" in dataset.warnings[0]
+
+
+def test_a_role_for_another_program_is_left_out_and_named_in_the_warning(old):
+    old.write(
+        "profiles.yaml", PROFILES.replace("agent_profiles: {}", "agent_profiles: {solver: {executor: other}}")
+    )
+    dataset = old.load()
+    assert dataset.tasks["one"].spec.agent_profiles == ()
+    assert "agent_profiles" in dataset.warnings[0]

@@ -107,3 +107,118 @@ def test_roles_that_no_task_uses_are_read_and_kept(folder):
     dataset = load_dataset(folder.root)
     bound = dataset.profiles.agent_profiles["judge"]
     assert (bound.executor, bound.timeout_seconds, bound.model) == ("openai", 180, "some/model")
+
+
+@pytest.fixture
+def adapter(folder):
+    """An adapter's script beside profiles.yaml."""
+    return folder.write("adapters/judge.py", "print()\n")
+
+
+def command(text, base="command: [python3, adapters/judge.py]"):
+    return f"{HEAD}agent_profiles:\n  judge: {{executor: command, {base}{', ' if text else ''}{text}}}\n"
+
+
+def test_a_role_of_a_program_has_the_defaults_of_the_agents_page(folder, adapter):
+    folder.write("profiles.yaml", command(""))
+    role = folder.load().profiles.agent_profiles["judge"]
+    assert (role.command, role.timeout_seconds) == (("python3", "adapters/judge.py"), 180)
+    assert (role.retries, role.pass_env, role.modes, role.parameters) == (0, (), None, {})
+    assert (role.max_concurrent, role.requests_per_minute, role.adapter_user) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("timeout_seconds: 0", "timeout_seconds: must be greater than 0"),
+        ("timeout_seconds: 3601", "timeout_seconds: must be at most 3600"),
+        ("retries: -1", "retries: must be at least 0"),
+        ("retries: 1.5", "retries: a whole number is wanted"),
+        ("modes: [session, talk]", "modes[1]: must be"),
+        ("modes: []", "modes: is empty"),
+        ("pass_env: [A-B]", "pass_env: names of environment variables are wanted"),
+        ("pass_env: [HOME]", "pass_env: PATH, LANG"),
+        ("max_concurrent: 0", "max_concurrent: must be at least 1"),
+        ("requests_per_minute: 0", "requests_per_minute: must be greater than 0"),
+        ("base_url: 'http://127.0.0.1/v1'", "base_url: is for `executor: openai`"),
+        ("timeout: 5", "timeout: unknown key. Did you mean `timeout_seconds`?"),
+    ],
+)
+def test_a_misfit_of_a_role_is_told_with_its_place(folder, adapter, text, start):
+    folder.write("profiles.yaml", command(text))
+    problem = folder.problem()
+    assert problem.startswith("profiles.yaml:3:")
+    assert f": agent_profiles.judge.{start}" in problem
+
+
+@pytest.mark.parametrize(
+    ("base", "says"),
+    [
+        ("command: []", "is missing. Write the adapter's command"),
+        ("command: [adapters/judge.py]", "the program is a relative path"),
+        ("command: [no-such-program-here]", "the program is not on the fixed PATH (/usr/local/sbin:"),
+        ("command: [/no/such/program]", "the program is not there"),
+        ("command: [/etc/passwd]", "the program is not there, or may not be executed"),
+        ("command: [python3]", "names no script"),
+        ("command: [python3, -m, judge]", "names no script"),
+        ("command: [python3, adapters/other.py]", "the script (argument 1) is not there"),
+        ("command: python3 adapters/judge.py", "a list is wanted"),
+    ],
+)
+def test_a_command_that_cannot_be_found_is_a_load_error(folder, adapter, base, says):
+    folder.write("profiles.yaml", command("", base))
+    assert says in folder.problem()
+
+
+def test_a_script_is_found_after_options_and_by_an_absolute_path(folder, adapter):
+    folder.write("profiles.yaml", command("", f"command: [python3, -I, {adapter}, --fast]"))
+    assert folder.load().profiles.agent_profiles["judge"].command[2] == str(adapter)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("base_url: 127.0.0.1:8000", "base_url: the address of an OpenAI-compatible endpoint is wanted"),
+        ("model: ''", "model: the name of a model is wanted"),
+        ("parameters: {stream: true}", "parameters: stream: the request sets this itself"),
+        ("modes: [behavior]", "modes: an endpoint plays session and judge only"),
+        ("command: [python3]", "command: is for `executor: command`"),
+        ("adapter_user: nobody", "adapter_user: is for `executor: command`"),
+    ],
+)
+def test_a_misfit_of_an_endpoint_is_told(folder, text, says):
+    folder.write("profiles.yaml", role(text))
+    assert f"agent_profiles.judge.{says}" in folder.problem()
+
+
+def test_a_role_without_a_binding_is_a_load_error_at_its_place(folder):
+    folder.write("profiles.yaml", role("timeout_seconds: 1"))
+    folder.task("agent_profiles:\n  - id: judge\n  - id: judg\n")
+    assert folder.problem() == (
+        "tasks/one/task.yaml:5:9: agent_profiles[1].id: the role `judg` has no binding. Did you mean `judge`?"
+    )
+
+
+def test_a_role_that_is_listed_twice_is_a_load_error(folder):
+    folder.write("profiles.yaml", role("timeout_seconds: 1"))
+    folder.task("agent_profiles: [{id: judge}, {id: judge}]\n")
+    assert folder.problem().startswith(
+        "tasks/one/task.yaml:3:36: agent_profiles[1].id: `judge` is listed twice"
+    )
+
+
+def test_a_binding_with_a_problem_is_told_once_and_its_role_is_bound(folder):
+    folder.write("profiles.yaml", role("retries: many"))
+    folder.task("agent_profiles: [{id: judge}]\n")
+    assert folder.problem().startswith("profiles.yaml:3:")
+
+
+@pytest.mark.parametrize("name", ["Judge", "judge one", "1st"])
+def test_a_roles_name_is_small_letters_digits_and_signs(folder, name):
+    folder.write("profiles.yaml", role("retries: 0").replace("judge:", f"'{name}':"))
+    assert "a role's name is small letters" in folder.problem()
+
+
+def test_the_user_of_adapters_may_stand_for_the_whole_file(folder):
+    folder.write("profiles.yaml", HEAD + "adapter_user: nobody\n")
+    assert folder.load().profiles.adapter_user == "nobody"

@@ -97,7 +97,7 @@ class CommandExecutor:
         try:
             with anyio.move_on_after(seconds) as deadline:
                 await talk.run()
-            late = deadline.cancelled_caught
+            late = deadline.cancelled_caught and not talk.exited
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(REAP_SECONDS + CLEANUP_SECONDS):
                 code = await process.end()
@@ -154,6 +154,9 @@ def _fault(talk: Talk, seconds: float, code: int | None, *, late: bool) -> Adapt
     if late:
         text = f"the adapter did not answer and end within {seconds:g} s (timeout_seconds)"
         return AdapterFault("adapter_timeout", text)
+    if talk.held and talk.fault is None:
+        text = "the adapter ended and left a process behind that holds its stdout open"
+        return AdapterFault("adapter_exit", text)
     # A status of its own tells more than what it failed to print; 137 after our own kill tells nothing.
     silent = talk.fault is None or talk.fault.kind == "adapter_malformed"
     if talk.exited and code != 0 and silent:

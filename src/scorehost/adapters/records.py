@@ -33,7 +33,7 @@ def call_files(call: Call, folder: str) -> dict[str, bytes]:
 def disagreements(record: dict[str, bytes]) -> list[str]:
     """Where the files of one call contradict each other; empty when they agree.
 
-    `record`: what `call_files` gives, by path below the call's folder. Raises `BadJson` for a broken call.json.
+    `record`: what `call_files` gives, by path below the call's folder. Raises `BadJson`.
     """
     content = json.parse(record["call.json"], max_bytes=len(record["call.json"]))
     found = []

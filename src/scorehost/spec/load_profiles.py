@@ -12,7 +12,7 @@ from scorehost.spec.problems import Place, Problems
 from scorehost.spec.profiles import Profiles
 from scorehost.spec.roles import check_roles
 from scorehost.spec.secret_literals import refuse_secrets
-from scorehost.spec.yaml_tree import Map
+from scorehost.spec.yaml_tree import Map, find, walk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,9 +66,11 @@ def load_profiles(
     tree = refuse(tree, PROFILES, problems)
     bindings = tree.get("agent_profiles")
     roles = frozenset(bindings.entries) if isinstance(bindings, Map) else frozenset()
-    profiles, tree = bind(
+    profiles, fitting = bind(
         Profiles, tree, problems, quote=False, ignored=ignored if old else None, silent=silent
     )
     if profiles is not None:
-        check_roles(profiles.agent_profiles, tree, problems, base=path.parent, told=silent)
+        # What does not fit was told, and so nothing more is said about the same key.
+        told = {loc for loc, _ in walk(tree) if find(fitting, loc).loc != loc}
+        check_roles(profiles.agent_profiles, fitting, problems, base=path.parent, told=told | silent)
     return LoadedProfiles(profiles or Profiles(), ignored, isolated, roles)
