@@ -5,6 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from trial import IMAGE
+
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]
 
 
@@ -74,6 +76,32 @@ def evaluate(inputs):
     assert not metrics["greedy"]["timed_out"]
     assert (metrics["child"]["oom_killed"], metrics["child"]["exit_code"]) == (True, 1)
     assert (metrics["after"]["stdout"], metrics["after"]["oom_killed"]) == ("clean\n", False)
+
+
+@pytest.mark.parametrize(
+    ("files", "row"),
+    [
+        ({"workspace/in/big": bytes(40 << 20)}, {"tmpfs_mb": 16, "limits": {"memory_mb": 24}}),
+        ({f"workspace/in/{n}": "x" for n in range(300)}, {"tmpfs_mb": 1}),
+    ],
+    ids=["memory", "space"],
+)
+async def test_a_workspace_too_large_to_be_copied_is_told_and_no_trouble_of_the_environment(
+    scoring, files, row
+):
+    scored = await scoring(
+        """
+def evaluate(inputs):
+    runs = [inputs["scoring"].exec("work", ["echo", "runs"]) for _ in range(6)]
+    return {"status": "FAIL" if any(r.host_lost for r in runs) else "PASS"}
+""",
+        submission=files,
+        artifacts={"publishable": [{"id": "tree", "path": "workspace/in", "kind": "tree"}]},
+        evaluation={"environments": {"work": {"docker_image": IMAGE, "workspace": "copy", **row}}},
+    )
+    assert (scored.result.status, scored.kind) == ("FAIL", None), scored.result.error
+    assert scored.result.warnings[0].startswith("the workspace could not be copied into work")
+    assert len(scored.result.hosts) == 5  # the evaluator's, and one with three replacements
 
 
 async def test_a_host_that_runs_out_of_memory_ten_times_ends(scoring, work):

@@ -148,6 +148,10 @@ class NamedHosts:
         if outcome.exit_code == 0:
             self._images.proven.add(host.image.id)
             return
+        if outcome.timed_out:
+            seconds = host.blueprint.limits.start_seconds
+            text = f"the host {host.blueprint.name} was not ready within {seconds:g} s"
+            raise AttemptFailed(failure(Phase.START, "start_timeout", text))
         state = await host.state()
         if outcome.host_lost and (state is None or state.exit_code not in NOT_FOUND_CODES):
             return  # it ended for another reason: told at its use
@@ -155,26 +159,30 @@ class NamedHosts:
         raise AttemptFailed(failure(Phase.START, "image_unusable", text))
 
     async def _copy_workspace(self, host: Host) -> None:
-        outcome = await self._prepare(
-            host, ("cp", "-R", f"{ROOT}/{STAGED_WORKSPACE}/.", f"{ROOT}/{WORKSPACE}")
-        )
-        if outcome.exit_code != 0:
-            said = outcome.stderr.decode("utf-8", "replace").strip()[-300:]
-            text = f"the workspace of {host.blueprint.name} cannot be copied: {said or outcome.exit_code}"
-            raise AttemptFailed(failure(Phase.START, "start_failed", text))
+        """Fills the writable copy. One that does not fit into memory or time is the submission's doing, and must
+        not leave the mean as trouble of the environment: the host ends, and its use is told so.
+        """
+        argv = ("cp", "-R", f"{ROOT}/{STAGED_WORKSPACE}/.", f"{ROOT}/{WORKSPACE}")
+        outcome = await self._prepare(host, argv)
+        if outcome.exit_code == 0:
+            return
+        name = host.blueprint.name
+        if outcome.exit_code in NOT_FOUND_CODES:
+            said = outcome.stdout.decode("utf-8", "replace").strip()[-300:]
+            text = f"the image {host.report().image} of {name} cannot run `cp`: {said}"
+            raise AttemptFailed(failure(Phase.START, "image_unusable", text))
+        self._site.warn(f"the workspace could not be copied into {name} (exit status {outcome.exit_code})")
+        await host.end("oom" if outcome.oom_killed else "lost")
 
     async def _prepare(self, host: Host, argv: tuple[str, ...]) -> ExecOutcome:
         """Runs a program before the evaluator runs any; it counts as no exec."""
-        seconds = host.blueprint.limits.start_seconds
 
         async def end_host() -> None:
             await host.end("timed_out")
 
+        seconds = host.blueprint.limits.start_seconds
         outcome = await run_exec(host, ExecOrder(argv, seconds, 4096, workdir="/"), end_host)
         host.execs = 0
-        if outcome.timed_out:
-            text = f"the host {host.blueprint.name} was not ready within {seconds:g} s"
-            raise AttemptFailed(failure(Phase.START, "start_timeout", text))
         return outcome
 
     async def reset(self, name: str | None) -> None:
