@@ -159,8 +159,8 @@ class NamedHosts:
         raise AttemptFailed(failure(Phase.START, "image_unusable", text))
 
     async def _copy_workspace(self, host: Host) -> None:
-        """Fills the writable copy. One that does not fit into memory or time is the submission's doing, and must
-        not leave the mean as trouble of the environment: the host ends, and its use is told so.
+        """Fills the writable copy. One that does not fit into memory or time is the submission's doing, and
+        must not leave the mean as trouble of the environment: the host ends, and its use is told so.
         """
         argv = ("cp", "-R", f"{ROOT}/{STAGED_WORKSPACE}/.", f"{ROOT}/{WORKSPACE}")
         outcome = await self._prepare(host, argv)
