@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -63,12 +63,15 @@ async def scoring(dataset: Path, engine: Engine | None = None) -> AsyncIterator[
         folder = Path(runs) / new_job_id()
         folder.mkdir()
         found = load_dataset(dataset)
-        if engine is not None:
-            async with open_bench(engine, found, job_id=folder.name, folder=folder) as bench:
-                yield Scoring(bench, folder)
-            return
-        async with (
-            open_engine() as real,
-            open_bench(real, found, job_id=folder.name, folder=folder) as bench,
-        ):
+        first = next(iter(found.tasks.values()))
+        order = Order(AttemptKey(task_id=first.task_id, submission="s"), first, Source())
+
+        def upcoming(count: int) -> list[Order]:
+            return [order] * count
+
+        async with AsyncExitStack() as stack:
+            used = engine or await stack.enter_async_context(open_engine())
+            bench = await stack.enter_async_context(
+                open_bench(used, found, job_id=folder.name, folder=folder, upcoming=upcoming)
+            )
             yield Scoring(bench, folder)

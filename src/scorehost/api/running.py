@@ -123,7 +123,14 @@ async def on_engine(
                 async def scoring(place: JobPlace) -> AsyncIterator[Score]:
                     job_ids.append(place.job_id)
                     say = functools.partial(_say, watch)
-                    bench = open_bench(engine, dataset, job_id=place.job_id, folder=place.folder, say=say)
+                    bench = open_bench(
+                        engine,
+                        dataset,
+                        job_id=place.job_id,
+                        folder=place.folder,
+                        say=say,
+                        upcoming=place.upcoming,
+                    )
                     async with bench as opened:
                         yield functools.partial(score_attempt, opened)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,20 +13,26 @@ import structlog
 
 from scorehost import __version__
 from scorehost.attempt.blobs import Blobs
+from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
 from scorehost.attempt.digests import TaskTrees, Tools, profile_digest
+from scorehost.attempt.order import Order
 from scorehost.engine.door import Engine, EngineInfo
 from scorehost.engine.threads import in_thread
 from scorehost.errors import EngineError
 from scorehost.hosts.admission import MemoryPool
 from scorehost.hosts.clean import clean, clean_job
+from scorehost.hosts.host import Site
 from scorehost.hosts.images import Images
 from scorehost.hosts.memory_watch import MemoryWatch, watch_memory
+from scorehost.hosts.warm import Wanted, WarmHosts, warm_hosts
 from scorehost.model.result import Versions
 from scorehost.spec.dataset import Dataset, Task
 
 _log = structlog.get_logger()
 CLEANUP_SECONDS = 30.0
 FILE_THREADS = 4
+SPARE = "spare"  # what the label says in place of an attempt while a host waits for one
+Upcoming = Callable[[int], Sequence[Order]]
 
 
 @dataclass(slots=True)
@@ -44,9 +50,36 @@ class Bench:
     tools: Tools
     versions: Versions
     profile: str
+    warm: WarmHosts | None = None
+    upcoming: Upcoming = lambda _count: ()
+    running: int = 0
     files: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(FILE_THREADS))
     _trees: dict[str, TaskTrees] = field(default_factory=dict)
     _lock: anyio.Lock = field(default_factory=anyio.Lock)
+
+    @contextmanager
+    def attempting(self) -> Iterator[None]:
+        """One attempt runs inside the block."""
+        self.running += 1
+        try:
+            yield
+        finally:
+            self.running -= 1
+
+    def look_ahead(self) -> None:
+        """Has hosts made ready for the attempts that come next: `warm` for each that runs now."""
+        if self.warm is None:
+            return
+        profiles = self.dataset.profiles
+        wanted: list[Wanted] = []
+        for order in self.upcoming(max(1, self.running) * profiles.evaluate_host.warm):
+            plans = [
+                evaluator_blueprint(order.task, profiles),
+                *named_blueprints(order.task, profiles).values(),
+            ]
+            found = ((plan, self.images.known(plan.image)) for plan in plans)
+            wanted += [(plan, image) for plan, image in found if image is not None]
+        self.warm.plan(wanted)
 
     async def trees(self, task: Task) -> TaskTrees:
         """The task's gold and code, read and hashed once in a job: a later change is then found out."""
@@ -64,11 +97,13 @@ async def open_bench(
     job_id: str,
     folder: Path,
     say: Callable[[str], None] = lambda _: None,
+    upcoming: Upcoming = lambda _count: (),
 ) -> AsyncIterator[Bench]:
     """The bench of one job whose folder is `folder` (its parent holds the blobs).
 
     First removes what dead jobs left on the engine; at the end, whatever happened, all that this job left.
-    `say` is told what is slow or could not be done. Raises EngineError when the engine cannot be asked.
+    `say` is told what is slow or could not be done. `upcoming` tells the next attempts, for which hosts
+    are made ready ahead of need. Raises EngineError when the engine cannot be asked.
     """
     info = await engine.info()
     report = await clean(engine)
@@ -78,7 +113,16 @@ async def open_bench(
     blobs.sweep()
     runtime = dataset.profiles.evaluate_host.runtime or info.default_runtime
     try:
-        async with watch_memory(engine, job_id) as memory:
+        pool, tools = MemoryPool(info.memory_bytes), Tools.read()
+        async with (
+            watch_memory(engine, job_id) as memory,
+            warm_hosts(
+                Site(engine, memory, job_id, SPARE, warn=say, timing=lambda _phase, _seconds: None),
+                pool,
+                tools=tools.tools,
+                harness=tools.harness,
+            ) as warm,
+        ):
             yield Bench(
                 engine=engine,
                 info=info,
@@ -86,9 +130,9 @@ async def open_bench(
                 job_id=job_id,
                 images=Images(engine, folder / "logs", say),
                 memory=memory,
-                pool=MemoryPool(info.memory_bytes),
+                pool=pool,
                 blobs=blobs,
-                tools=Tools.read(),
+                tools=tools,
                 versions=Versions(
                     scorehost=f"{__version__} (python {platform.python_version()})",
                     engine=info.version,
@@ -97,6 +141,8 @@ async def open_bench(
                     architecture=info.architecture,
                 ),
                 profile=profile_digest(dataset.profiles),
+                warm=warm if dataset.profiles.evaluate_host.warm else None,
+                upcoming=upcoming,
             )
     finally:
         await _swept(engine, job_id, say)

@@ -81,7 +81,8 @@ async def score(bench: Bench, order: Order, folder: Path, emit: Emit) -> Result:
         try:
             # Waiting for memory is on no clock: no phase has begun.
             async with bench.pool.reserved(memory_needed(order.task, bench.dataset.profiles)):
-                verdict = await _verdict(bench, progress, draft)
+                with bench.attempting():
+                    verdict = await _verdict(bench, progress, draft)
         except AttemptFailed as failed:
             error = failed.failure
         except (EngineUnreachable, EngineTimeout) as lost:
@@ -155,6 +156,8 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
         inputs=evaluator_inputs(order, layout),
         keep=keep,
         enter=progress.enter,
+        begun=bench.look_ahead,
+        warm=bench.warm,
     )
     try:
         value = await evaluate(evaluation)

@@ -19,10 +19,12 @@ from scorehost.hosts.evaluator import Dialogue
 from scorehost.hosts.execs import ExecOutcome
 from scorehost.hosts.frames import Start
 from scorehost.hosts.groups import task_group
-from scorehost.hosts.host import Host, Site, attached, made_host, started
+from scorehost.hosts.host import Host, Site
 from scorehost.hosts.images import Images
+from scorehost.hosts.live import Live, live_host
 from scorehost.hosts.named import NamedHosts
 from scorehost.hosts.requests import Requests
+from scorehost.hosts.warm import WarmHosts
 from scorehost.model.failure import Phase
 from scorehost.model.result import HostUsage
 
@@ -41,6 +43,8 @@ class Evaluation:
     inputs: dict[str, Any]
     keep: Callable[[str, ExecOutcome], None]
     enter: Callable[[Phase], None]
+    begun: Callable[[], None] = lambda: None  # called when the evaluator runs: the engine is free for others
+    warm: WarmHosts | None = None
     agents: Agents | None = None
     roles: tuple[str, ...] = ()
     hosts: tuple[HostUsage, ...] = ()
@@ -60,57 +64,60 @@ async def evaluate(order: Evaluation) -> dict[str, Any]:
         cargo=order.cargo,
         clock=clock,
         keep=order.keep,
+        warm=order.warm,
     )
     made = AsyncExitStack()
-    host: Host | None = None
+    hosts: list[Host] = []
     try:
-        trees = order.cargo.trees(order.blueprint)
-        host = await made.enter_async_context(
-            made_host(
-                order.site, order.blueprint, order.image, trees, workspace_bytes=order.cargo.workspace.size
+        live = await made.enter_async_context(
+            live_host(
+                order.site, order.blueprint, order.image, order.cargo, warm=order.warm, met=hosts.append
             )
         )
-        host.clock = clock
-        return await _talk(order, host, named, clock)
+        live.host.clock = clock
+        return await _talk(order, live, named, clock)
     finally:
         order.enter(Phase.CLEANUP)
         with anyio.CancelScope(shield=True):
             async with task_group() as group:
                 group.start_soon(named.remove)
                 group.start_soon(made.aclose)
-        order.hosts = (*((host.report(),) if host is not None else ()), *named.reports())
+        order.hosts = (*(host.report() for host in hosts), *named.reports())
 
 
-async def _talk(order: Evaluation, host: Host, named: NamedHosts, clock: StandingClock) -> dict[str, Any]:
+async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: StandingClock) -> dict[str, Any]:
     order.log = Capture(order.blueprint.limits.output_bytes)
     trees = order.cargo.trees(order.blueprint)
     single = not order.named
-    async with attached(host) as stream:
-        await started(order.site, host)
-        dialogue = Dialogue(
-            host=host,
-            stream=stream,
-            start=Start(
-                entrypoint=order.entrypoint,
-                inputs=order.inputs,
-                environments=tuple(order.named),
-                single=single,
-                trees=tuple(f"{ROOT}/{folder}" for folder in trees),
-                roles=order.roles,
-            ),
-            trees={f"{ROOT}/{folder}": tree.digest for folder, tree in trees.items()},
+
+    def begin() -> None:
+        order.enter(Phase.EVALUATE)
+        order.begun()
+
+    dialogue = Dialogue(
+        host=live.host,
+        stream=live.main_stream(),
+        start=Start(
+            entrypoint=order.entrypoint,
+            inputs=order.inputs,
+            environments=tuple(order.named),
+            single=single,
+            trees=tuple(f"{ROOT}/{folder}" for folder in trees),
+            roles=order.roles,
+        ),
+        trees={f"{ROOT}/{folder}": tree.digest for folder, tree in trees.items()},
+        clock=clock,
+        log=order.log,
+        serve=Requests(
+            named,
+            live.host,
+            single=single,
+            limits=order.blueprint.limits,
+            agents=order.agents,
             clock=clock,
-            log=order.log,
-            serve=Requests(
-                named,
-                host,
-                single=single,
-                limits=order.blueprint.limits,
-                agents=order.agents,
-                clock=clock,
-            ),
-            begin=lambda: order.enter(Phase.EVALUATE),
-            near_end=named.read_usage,
-        )
-        with order.site.timed("evaluate"):
-            return await dialogue.run()
+        ),
+        begin=begin,
+        near_end=named.read_usage,
+    )
+    with order.site.timed("evaluate"):
+        return await dialogue.run()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 
@@ -32,8 +32,7 @@ from scorehost.hosts.host import Host
 from scorehost.hosts.judgement import Ending, judged, memory_words
 from scorehost.hosts.messages import Log, Request
 from scorehost.hosts.named import UnknownEnvironment
-from scorehost.hosts.requests import Requests
-from scorehost.hosts.sessions import Refused
+from scorehost.hosts.sessions import Refused, Sessions
 from scorehost.hosts.usage import Usage, read_usage
 from scorehost.model.failure import Failure, Phase, failure, is_agents
 
@@ -41,6 +40,18 @@ UNREADABLE = "unreadable"  # the runner's word for a folder that has no digest
 EXIT_SECONDS = 2.0  # from a result to the end of its process
 UNHEARD_SECONDS = 10.0  # from the end of a process to the end of its stream, on a slow engine
 CUT_SECONDS = 5.0  # from the end of a stream to the end of its process, before it counts as cut
+
+
+class Serve(Protocol):
+    """What does what a runner asks for. `sessions` are those that it has with agents."""
+
+    sessions: Sessions
+
+    def count(self, line: Log) -> None:
+        """Counts a line for the journal. Raises ChannelViolation when there are too many."""
+
+    async def answer(self, request: Request, group: anyio.abc.TaskGroup) -> Mapping[str, Any] | None:
+        """The value of one reply; raises what the runner is to be told, or what ends the dialogue."""
 
 
 @dataclass(slots=True)
@@ -53,7 +64,7 @@ class Dialogue:
     trees: dict[str, str]
     clock: StandingClock
     log: Capture
-    serve: Requests
+    serve: Serve
     begin: Callable[[], None]  # called when evaluation begins
     near_end: Callable[[], Any]  # awaited while the runner exits
 
@@ -62,7 +73,7 @@ class Dialogue:
 
         Raises AttemptFailed, EngineUnreachable, EngineTimeout.
         """
-        talk = _Talk(self)
+        talk = Talk(self)
         async with task_group() as group:
             group.start_soon(talk.listen, group)
             await talk.greet()
@@ -74,7 +85,7 @@ class Dialogue:
             if reason is None and talk.said is not None:
                 reason = await self._exited(talk)
             elif reason is None:
-                reason = await self._why_it_ended(greeted=True)
+                reason = await self.why_it_ended(greeted=True)
             group.cancel_scope.cancel()
         if reason is not None:
             raise AttemptFailed(reason)
@@ -82,7 +93,7 @@ class Dialogue:
             raise AttemptFailed(failure(Phase.EVALUATE, "evaluator_exit", "the evaluator gave no result"))
         return talk.said.value
 
-    async def _exited(self, talk: _Talk) -> Failure | None:
+    async def _exited(self, talk: Talk) -> Failure | None:
         """After a result or a failure: silence and an exit, or it does not count."""
         with anyio.move_on_after(EXIT_SECONDS):
             async with task_group() as group:
@@ -121,7 +132,7 @@ class Dialogue:
                 return f"{folder} in the evaluator's host changed during the evaluation"
         return ""
 
-    async def _heard_late(self, talk: _Talk) -> None:
+    async def _heard_late(self, talk: Talk) -> None:
         """Waits for the end of the stream when the runner has exited and only the engine is slow to say so.
 
         Raises AttemptFailed (engine_lost) when the stream does not end at all.
@@ -138,7 +149,9 @@ class Dialogue:
         error = frame.error
         text = error.message
         kind = error.kind
-        if is_agents(kind) and kind not in self.serve.sessions.told:
+        if is_agents(kind) and kind in self.serve.sessions.told:
+            text = f"{self.serve.sessions.told[kind]}; {text}"
+        elif is_agents(kind):
             kind = "evaluator_exception"  # of its own making: it may not pass for an adapter's
         if error.kind == "scratch_full":
             text += f"; /tmp and output hold {self.host.blueprint.tmpfs_mb} MiB each"
@@ -146,7 +159,7 @@ class Dialogue:
             text += memory_words(self.host.blueprint.limits.memory_mb, self.host.usage.peak_memory_bytes)
         return failure(Phase.EVALUATE, kind, f"{text}; besides, {changed}" if changed else text)
 
-    async def _why_it_ended(self, *, greeted: bool) -> Failure:
+    async def why_it_ended(self, *, greeted: bool) -> Failure:
         """The main process is gone and said nothing."""
         host = self.host
         ended_at = anyio.current_time()
@@ -183,7 +196,7 @@ class Dialogue:
         return why
 
 
-class _Talk:
+class Talk:
     """The moving parts of one dialogue."""
 
     def __init__(self, dialogue: Dialogue) -> None:
@@ -216,7 +229,7 @@ class _Talk:
             raise AttemptFailed(self.reason)
         if self._hello is None:
             if self.ended.is_set():
-                raise AttemptFailed(await d._why_it_ended(greeted=False))  # noqa: SLF001 - one file
+                raise AttemptFailed(await d.why_it_ended(greeted=False))
             text = f"the evaluator's host was not ready within {seconds:g} s"
             raise AttemptFailed(failure(Phase.START, "start_timeout", text))
         for folder, digest in d.trees.items():

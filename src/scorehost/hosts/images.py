@@ -38,6 +38,11 @@ class Images:
         self.proven: set[str] = set()  # ids of images that were seen to hold what a named host needs
         self._files = anyio.CapacityLimiter(FILE_THREADS)
 
+    def known(self, choice: Choice) -> Image | None:
+        """The image of a choice that has been resolved already; None before that, and after a failure."""
+        found = self._found.get(choice)
+        return found if isinstance(found, Image) else None
+
     async def resolve(self, choice: Choice, *, build_seconds: float) -> Image:
         """The image to run. Raises AttemptFailed (image_missing, image_pull_failed, image_build_failed)."""
         async with self._locks.setdefault(choice, anyio.Lock()):

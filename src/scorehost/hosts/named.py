@@ -14,9 +14,11 @@ from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.execs import LOST, ExecOrder, ExecOutcome, gone, run_exec
 from scorehost.hosts.groups import task_group
-from scorehost.hosts.host import Host, Site, made_host, started
+from scorehost.hosts.host import Host, Site
 from scorehost.hosts.images import Images
+from scorehost.hosts.live import live_host
 from scorehost.hosts.usage import read_usage
+from scorehost.hosts.warm import WarmHosts
 from scorehost.model.failure import Phase, failure
 from scorehost.model.result import HostUsage
 
@@ -50,6 +52,7 @@ class NamedHosts:
         cargo: Cargo,
         clock: StandingClock,
         keep: Callable[[str, ExecOutcome], None],
+        warm: WarmHosts | None = None,
     ) -> None:
         self._site = site
         self._blueprints = blueprints
@@ -57,6 +60,7 @@ class NamedHosts:
         self._cargo = cargo
         self._clock = clock
         self._keep = keep
+        self._warm = warm
         self._slots = {name: _Slot() for name in blueprints}
         self._hosts: list[Host] = []
         self._counts: dict[str, int] = {}
@@ -123,18 +127,11 @@ class NamedHosts:
     async def _start(self, plan: Blueprint, slot: _Slot) -> Host:
         image = await self._images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
         async with AsyncExitStack() as stack:
-            host = await stack.enter_async_context(
-                made_host(
-                    self._site,
-                    plan,
-                    image,
-                    self._cargo.trees(plan),
-                    workspace_bytes=self._cargo.workspace.size,
-                )
+            live = await stack.enter_async_context(
+                live_host(self._site, plan, image, self._cargo, warm=self._warm, met=self._hosts.append)
             )
+            host = live.host
             host.clock = self._clock
-            self._hosts.append(host)
-            await started(self._site, host)
             if image.id not in self._images.proven:
                 await self._prove(host)
             if plan.copy_workspace:

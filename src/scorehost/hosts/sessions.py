@@ -52,7 +52,7 @@ class _Open:
 class Sessions:
     """The sessions of one phase. `clock` stands while a call waits for its answer, which has its own limit.
 
-    `told` are the kinds of the faults that the runner was told.
+    `told` are the faults that the runner was told: the last message of each kind.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Sessions:
         self._premises = premises
         self._clock = clock
         self._open: dict[int, _Open] = {}
-        self.told: set[str] = set()
+        self.told: dict[str, str] = {}
 
     async def answer(self, request: AgentRequest) -> Mapping[str, Any] | None:
         """The value of one reply.
@@ -113,7 +113,7 @@ class Sessions:
                         try:
                             return await call()
                         except (AgentFault, BudgetSpent) as error:
-                            self.told.add(error.kind)
+                            self.told[error.kind] = error.message
                             raise
                         finally:
                             one.scope = None

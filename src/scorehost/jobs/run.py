@@ -35,7 +35,7 @@ from scorehost.jobs.record import (
 from scorehost.jobs.rescore.plan import Images, parent_record, plan_for
 from scorehost.jobs.resume import check_unchanged, parse_rerun, resumed_options, take_stock
 from scorehost.jobs.schedule import End, Pace, Schedule
-from scorehost.jobs.scoring import Clock, JobPlace, OpenScoring, Ping, SystemClock
+from scorehost.jobs.scoring import Clock, JobPlace, OpenScoring, Ping, SystemClock, Upcoming
 from scorehost.jobs.submissions import lasting_word
 from scorehost.jobs.summary import mixed_tasks, summarise
 from scorehost.model.ids import utc_now
@@ -89,7 +89,8 @@ async def run_job(
                 warnings.append("profiles.yaml is not as it was when the job began")
             record = known
         folder.reserve(len(plan.tasks) + len(plan.submissions) + len(_tags(plan)))
-        async with scoring(JobPlace(folder.job_id, folder.path)) as score:
+        upcoming = Upcoming()
+        async with scoring(JobPlace(folder.job_id, folder.path, upcoming)) as score:
             history = _begin(folder, record)
             with open_journal(folder.path, history) as journal:
                 ledger = Ledger(folder, journal, watch, time, private=options.private)
@@ -102,6 +103,7 @@ async def run_job(
                     job.announce(todo)
                     pace = Pace(concurrency_of(options, dataset), options.retry_errors, options.fail_fast)
                     schedule = Schedule(todo, pace=pace, ledger=ledger, score=score, ping=ping, clock=time)
+                    upcoming.look = schedule.upcoming
                     end = await schedule.run(stop)
                 except DiskFull as error:
                     end = End("disk", str(error))

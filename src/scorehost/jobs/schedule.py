@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections import Counter, deque
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 import anyio
@@ -64,6 +65,10 @@ class Schedule:
         self._end: End | None = None
         self._scope = anyio.CancelScope()
         ledger.on_disk_full = self._disk_full
+
+    def upcoming(self, count: int) -> list[Order]:
+        """The next orders that nobody has taken yet."""
+        return list(islice(self._queue, count))
 
     async def run(self, stop: anyio.Event) -> End:
         """Runs until nothing is left; `stop` cancels the attempts that run, which clean up by themselves."""

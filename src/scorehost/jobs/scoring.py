@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
@@ -35,12 +35,24 @@ class Score(Protocol):
         """
 
 
+class Upcoming:
+    """The orders that come next, as far as they are known: what scores may prepare for them."""
+
+    def __init__(self) -> None:
+        self.look: Callable[[int], Sequence[Order]] = lambda _count: ()
+
+    def __call__(self, count: int) -> Sequence[Order]:
+        """At most `count` of them, the next one first."""
+        return self.look(count)
+
+
 @dataclass(frozen=True, slots=True)
 class JobPlace:
     """Which job it is and where it lies; `folder` exists when scoring opens."""
 
     job_id: str
     folder: Path
+    upcoming: Upcoming = field(default_factory=Upcoming)
 
 
 OpenScoring = Callable[[JobPlace], AbstractAsyncContextManager[Score]]

@@ -1,0 +1,72 @@
+"""A started host with its cargo in it: a warm one where one is ready, else one made now."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+
+from scorehost.engine.door import Image, Stream
+from scorehost.hosts.blueprint import ROOT, TOOLS, Blueprint
+from scorehost.hosts.cargo import Cargo
+from scorehost.hosts.host import UPLOAD_SECONDS, Host, Site, attached, blamed, made_host, started
+from scorehost.hosts.tree import archive
+from scorehost.hosts.warm import WarmHosts
+from scorehost.model.failure import Phase
+from scorehost.model.ids import utc_now
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A host that runs; `stream` is that of its main process, of an evaluator's host only."""
+
+    host: Host
+    stream: Stream | None
+
+    def main_stream(self) -> Stream:
+        """The stream of an evaluator's host; TypeError of any other."""
+        if self.stream is None:
+            raise TypeError(f"{self.host.blueprint.name} is no evaluator's host: nobody is attached to it")
+        return self.stream
+
+
+@asynccontextmanager
+async def live_host(
+    site: Site,
+    blueprint: Blueprint,
+    image: Image,
+    cargo: Cargo,
+    *,
+    warm: WarmHosts | None,
+    met: Callable[[Host], None],
+) -> AsyncIterator[Live]:
+    """The host of one attempt, removed at the end of the block. `met` gets it as soon as it exists.
+
+    Raises AttemptFailed: start_failed, start_timeout, engine_lost, changed_input.
+    """
+    ready = None
+    if warm is not None and not blueprint.copy_workspace:
+        ready = await warm.take(blueprint, image)
+    if ready is None:
+        size = cargo.workspace.size
+        async with made_host(site, blueprint, image, cargo.trees(blueprint), workspace_bytes=size) as host:
+            met(host)
+            if not blueprint.evaluator:
+                await started(site, host)
+                yield Live(host, None)
+                return
+            async with attached(host) as stream:
+                await started(site, host)
+                yield Live(host, stream)
+        return
+    async with ready.stack:
+        host = ready.host
+        host.blueprint = blueprint
+        host.started_at = utc_now()  # of its service; it ran idle before, without anything of the attempt
+        met(host)
+        rest = {folder: tree for folder, tree in cargo.trees(blueprint).items() if folder != TOOLS}
+        with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
+            await site.engine.upload(host.container, ROOT, archive(rest.items()))
+        yield Live(host, ready.stream)
