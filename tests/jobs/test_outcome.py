@@ -9,6 +9,8 @@ import pytest
 from scripted_jobs import Script, make_result, run, some_tasks
 
 from scorehost.attempt.order import Order, Source
+from scorehost.errors import UsageError
+from scorehost.jobs.folder import new_folder
 from scorehost.jobs.journal import FILE
 from scorehost.jobs.reason import reason
 from scorehost.jobs.scored import scored
@@ -42,6 +44,13 @@ def test_the_first_rule_that_applies_gives_the_exit_status(tmp_path, verdicts, o
     script = Script(lambda order: given[order.key.task_id])
     outcome = run(tmp_path, dataset, script, submissions=("solution",), **options)
     assert (outcome.exit_status, outcome.status) == (expected, "complete")
+
+
+@pytest.mark.parametrize("place", ["a-file", "a-file/below", "/proc/runs"])
+def test_a_folder_for_jobs_that_cannot_be_made_is_bad_input(tmp_path, place):
+    (tmp_path / "a-file").write_text("")
+    with pytest.raises(UsageError, match="No job can be put into"), new_folder(tmp_path / place):
+        pass
 
 
 def test_nothing_scored_for_want_of_an_image_says_so(tmp_path):

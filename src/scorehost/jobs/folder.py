@@ -117,11 +117,17 @@ def locked(folder: Path) -> Iterator[None]:
 def new_folder(out: Path, job_id: str | None = None) -> Iterator[JobFolder]:
     """A new job's folder, locked. One that ends before job.json is written leaves nothing behind."""
     out = out.absolute()
-    fresh_out = not out.exists()
-    make_folder(out)
     folder = JobFolder(out / (job_id or new_job_id()))
-    with disk_errors(out, 4096):
-        folder.path.mkdir(mode=0o700)
+    try:
+        fresh_out = not out.exists()
+        make_folder(out)
+        with disk_errors(out, 4096):
+            folder.path.mkdir(mode=0o700)
+    except OSError as error:
+        raise UsageError(
+            f"No job can be put into {out}: {error.strerror}.",
+            hint="Name a folder that you may write to: --out DIR.",
+        ) from None
     try:
         with locked(folder.path):
             try:
