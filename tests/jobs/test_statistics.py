@@ -290,3 +290,5 @@ def test_a_job_whose_task_was_scored_by_different_inputs_is_invalidated(tmp_path
     outcome = run(tmp_path, dataset, script, submissions=("solution",), repeat=2)
     assert outcome.status == status
     assert outcome.exit_status == (3 if status == "invalidated" else 0)
+    excused = run(tmp_path / "never", dataset, script, submissions=("solution",), repeat=2, exit_on="never")
+    assert excused.exit_status == outcome.exit_status  # an invalid job is no verdict

@@ -28,16 +28,17 @@ def exit_status(
     invalid job; 1 a FAIL or a mean below `fail_under`; 0. `exit_on` turns FAILs, or verdicts and ERRORs,
     into 0.
     """
-    # An attempt that ended without a result is a defect, which no status of a finished one shows.
-    lost = status == "incomplete" and why == "done"
-    faulty = lost or status == "invalidated" or any(one.status == "ERROR" for one in attempts)
+    # An attempt that ended without a result is a defect, which no status of a finished one shows. It and an
+    # invalid job are no verdicts: `exit_on` does not excuse them.
+    unsound = status == "invalidated" or (status == "incomplete" and why == "done")
+    errors = any(one.status == "ERROR" for one in attempts)
     below = options.fail_under is not None and (mean_score is None or mean_score < options.fail_under)
     fails = options.exit_on == "fail" and any(one.status == "FAIL" for one in attempts)
     told = options.exit_on != "never"
     rules = (
         (status == "interrupted", INTERRUPTED),
         (why in ("engine", "disk") or nothing_could_run(attempts), BAD_INPUT),
-        (told and faulty, ERRORS),
+        (unsound or (told and errors), ERRORS),
         (told and (fails or below), FAILED),
     )
     return next((code for applies, code in rules if applies), OK)
