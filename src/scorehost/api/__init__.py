@@ -9,7 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from scorehost.adapters.trial import Trial
+    from scorehost.api.adapter_trial import test_adapter
     from scorehost.api.checking import CheckReport, TaskLine, check, import_humaneval
+    from scorehost.api.comparing import compare
     from scorehost.api.diagnosis import clean, doctor
     from scorehost.api.finding import Finding
     from scorehost.api.place import engine_host
@@ -19,16 +22,24 @@ if TYPE_CHECKING:
     from scorehost.api.running import run, score
     from scorehost.api.scaffold import init
     from scorehost.hosts.clean import CleanReport
+    from scorehost.jobs.compare.markdown import comparison_markdown
+    from scorehost.jobs.compare.wording import Words, comparison_words
     from scorehost.jobs.options import RunOptions
     from scorehost.jobs.outcome import JobEvent, JobOutcome, Row, Watch
     from scorehost.jobs.rescore.moved import Move, Rescored
     from scorehost.spec.own_secrets import own_masker
 
 _WHERE = {
+    "Trial": "scorehost.adapters.trial",
+    "test_adapter": "scorehost.api.adapter_trial",
     "CheckReport": "scorehost.api.checking",
     "TaskLine": "scorehost.api.checking",
     "check": "scorehost.api.checking",
     "import_humaneval": "scorehost.api.checking",
+    "compare": "scorehost.api.comparing",
+    "comparison_markdown": "scorehost.jobs.compare.markdown",
+    "comparison_words": "scorehost.jobs.compare.wording",
+    "Words": "scorehost.jobs.compare.wording",
     "clean": "scorehost.api.diagnosis",
     "doctor": "scorehost.api.diagnosis",
     "Finding": "scorehost.api.finding",
@@ -65,9 +76,14 @@ __all__ = [
     "Row",
     "RunOptions",
     "TaskLine",
+    "Trial",
     "Watch",
+    "Words",
     "check",
     "clean",
+    "compare",
+    "comparison_markdown",
+    "comparison_words",
     "doctor",
     "engine_host",
     "import_humaneval",
@@ -78,6 +94,7 @@ __all__ = [
     "rescore",
     "run",
     "score",
+    "test_adapter",
 ]
 
 

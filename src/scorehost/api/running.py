@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from scorehost.api.agents import job_agents
 from scorehost.api.diagnosis import limits_of
 from scorehost.api.probing import never_fit, room_for
 from scorehost.api.signals import stop_on_signals
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from scorehost.spec.dataset import Dataset
 
 GRACE_SECONDS = 10.0  # for a job to end by itself; with what is left of its clean-up below 15 s
-_WORDS = ("solution", "empty")
+_WORDS = ("solution", "empty", "run")
 _SLOW = ("pulling", "building")  # how the images layer begins what it says
 
 
@@ -123,16 +124,18 @@ async def on_engine(
                 async def scoring(place: JobPlace) -> AsyncIterator[Score]:
                     job_ids.append(place.job_id)
                     say = functools.partial(_say, watch)
-                    bench = open_bench(
-                        engine,
-                        dataset,
-                        job_id=place.job_id,
-                        folder=place.folder,
-                        say=say,
-                        upcoming=place.upcoming,
-                    )
-                    async with bench as opened:
-                        yield functools.partial(score_attempt, opened)
+                    async with AsyncExitStack() as stack:
+                        agents = await stack.enter_async_context(job_agents(options, asked, dataset, place))
+                        bench = open_bench(
+                            engine,
+                            dataset,
+                            job_id=place.job_id,
+                            folder=place.folder,
+                            say=say,
+                            upcoming=place.upcoming,
+                            agents=agents,
+                        )
+                        yield functools.partial(score_attempt, await stack.enter_async_context(bench))
 
                 async def ping() -> None:
                     await engine.info()

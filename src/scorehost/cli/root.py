@@ -19,15 +19,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("scorehost.cli.run:run", "Score submissions over the tasks of a dataset."),
     "score": ("scorehost.cli.score:score", "Score one submission of one task; the reason at once."),
     "rescore": ("scorehost.cli.rescore:rescore", "Score again what a job archived, as a new job."),
+    "compare": ("scorehost.cli.compare:compare", "Compare two jobs, attempt by attempt."),
     "check": ("scorehost.cli.check:check", "Find every problem of a dataset."),
     "doctor": ("scorehost.cli.doctor:doctor", "Look at the engine and what it can do."),
     "clean": ("scorehost.cli.clean:clean", "Remove what dead jobs left on the engine."),
     "init": ("scorehost.cli.init:init", "Write a small new dataset to start from."),
+    "adapter": ("scorehost.cli.adapter:adapter", "Try an adapter out."),
     "import": ("scorehost.cli.importing:importing", "Turn another project's tasks into a dataset."),
 }
 LATER = frozenset(
-    {"shell", "audit", "compare", "report", "logs", "verify", "view", "adapter"}
-    | {"pack", "unpack", "keygen"}
+    {"shell", "audit", "report", "logs", "verify", "view"} | {"pack", "unpack", "keygen"}
 )
 
 

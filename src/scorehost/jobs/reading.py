@@ -107,7 +107,9 @@ def _folders(top: Path) -> list[str]:
     try:
         with os.scandir(top) as entries:
             # A name with a dot in front is an attempt that is still being drafted.
-            return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+            return sorted(
+                entry.name for entry in entries if entry.is_dir() and not entry.name.startswith(".")
+            )
     except FileNotFoundError:
         return []
 

@@ -29,18 +29,8 @@ class Figures:
 
     def __init__(self, tasks: Mapping[str, Task], attempts: Iterable[Scored]) -> None:
         self._tasks = tasks
-        lowest: dict[str, float] = {}
-        for one in attempts:
-            if one.score is not None:
-                # An open range has no lowest score. Zero is what a FAIL without a score gets; where scores go
-                # below it, a crash must not be better than the worst that was scored.
-                lowest[one.key.task_id] = min(one.score, lowest.get(one.key.task_id, 0.0))
-        self._lowest = {task_id: self._low(task, lowest.get(task_id, 0.0)) for task_id, task in tasks.items()}
-
-    @staticmethod
-    def _low(task: Task, observed: float) -> float:
-        bounds = task.spec.evaluation.output.score_range
-        return observed if bounds is None else bounds[0]
+        ranges = {task_id: task.spec.evaluation.output.score_range for task_id, task in tasks.items()}
+        self._lowest = lowest_scores(ranges, attempts)
 
     def group(self, attempts: Sequence[Scored], *, planned: int, task_ids: Collection[str]) -> Group:
         """The figures of `attempts`, of `planned` in all; `task_ids` are the tasks of the plan for them."""
@@ -118,6 +108,24 @@ class Figures:
                 )
             )
         return tuple(rows)
+
+
+def lowest_scores(
+    ranges: Mapping[str, tuple[float, float] | None], attempts: Iterable[Scored]
+) -> dict[str, float]:
+    """The lowest score of each task, which is what an ERROR of the submission's counts as.
+
+    An open range has no lowest score. Zero is what a FAIL without a score gets; where scores of `attempts` go
+    below it, a crash must not be better than the worst that was scored.
+    """
+    observed: dict[str, float] = {}
+    for one in attempts:
+        if one.score is not None:
+            observed[one.key.task_id] = min(one.score, observed.get(one.key.task_id, 0.0))
+    return {
+        task_id: observed.get(task_id, 0.0) if bounds is None else bounds[0]
+        for task_id, bounds in ranges.items()
+    }
 
 
 def _mean(cells: Cells, value: Value, weights: Mapping[str, float]) -> float | None:

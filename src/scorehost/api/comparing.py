@@ -1,0 +1,41 @@
+"""Two jobs on disk against each other; no engine is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorehost.jobs.compare.comparison import compare_jobs
+from scorehost.jobs.folder import find_job
+from scorehost.jobs.reading import read_job
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from scorehost.model.comparison import Comparison
+
+
+def compare(
+    a: str,
+    b: str,
+    *,
+    out: Path = Path("runs"),
+    renamed: Mapping[str, str] | None = None,
+    tasks: Sequence[str] = (),
+    allow_mismatch: bool = False,
+    private: bool = False,
+) -> Comparison:
+    """What job B is against job A; `a` and `b` are ids, unique beginnings, folders or `latest` below `out`.
+
+    `renamed` maps submissions of A to those of B that they are compared with (the same names without it),
+    `tasks` are globs over task ids. `private` lets reasons hold free text of private checks. There are no
+    figures when the jobs were scored by different inputs, unless `allow_mismatch`. Raises UsageError.
+    """
+    return compare_jobs(
+        read_job(find_job(out, a)),
+        read_job(find_job(out, b)),
+        renamed=renamed,
+        tasks=tasks,
+        allow_mismatch=allow_mismatch,
+        private=private,
+    )

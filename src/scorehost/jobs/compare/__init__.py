@@ -1,0 +1,1 @@
+"""Two jobs against each other: what differs, what moved, and what that says."""

@@ -1,0 +1,1 @@
+"""A finished job written for others: JUnit, JSON, Markdown, CSV, HTML."""
