@@ -1,12 +1,13 @@
 # Two commands matter: `make eval` scores the shipped dataset, `make test` tests scorehost. Each sets up what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup engine images eval fmt lint type imports schema test-fast test-docker test check clean
+.PHONY: help setup engine images eval fmt lint type imports schema test-fast test-docker test chaos check clean
 .NOTPARALLEL:
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ARGS ?=
+ROUNDS ?= 50
 CODE := src tests shared
 
 help: ## this list
@@ -52,6 +53,9 @@ test-docker: $(STAMP) images ## the tests on a real engine
 
 test: $(STAMP) images ## all tests; red when no engine can be had
 	@SCOREHOST_REQUIRE_DOCKER=1 $(BIN)/pytest $(ARGS)
+
+chaos: $(STAMP) images ## controllers killed 50 times, engines that fail, hang and restart, full disks, stepping clocks
+	@SCOREHOST_REQUIRE_DOCKER=1 SCOREHOST_CHAOS_ROUNDS=$(ROUNDS) $(BIN)/pytest -s tests/chaos $(ARGS)
 
 check: lint type imports test-fast ## all that needs no engine: lint, format, types, import contracts, schemas, tests
 

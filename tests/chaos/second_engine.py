@@ -62,8 +62,8 @@ class SecondEngine:
             self._process.send_signal(number)
             self._process.wait(STOP_SECONDS)
             self._process = None
-        # One that was killed leaves these behind. Its containerd died with it; where nobody reaps orphans, the
-        # next engine would take that one's number for a process that lives.
+        # One that was killed leaves these behind. Its containerd died with it; where nobody reaps orphans,
+        # the next engine would take that one's number for a process that lives.
         for name in ("pid", "exec/containerd/containerd.pid"):
             (self.root / name).unlink(missing_ok=True)
 

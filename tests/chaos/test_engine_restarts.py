@@ -1,4 +1,4 @@
-"""The engine goes away in the middle of a job, for a moment or for good: nothing is lost, nobody is blamed."""
+"""The engine goes away in the middle of a job, for a moment or for good: nothing is lost, none blamed."""
 
 from __future__ import annotations
 

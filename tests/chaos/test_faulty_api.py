@@ -27,6 +27,7 @@ SHORT = [
     ("exec start", "500"),
     ("exec inspect", "hang"),
     ("remove", "cut after"),
+    ("list", "hang"),
 ]
 STREAMS = {"attach", "exec start", "events", "wait"}  # their answer's head comes first and says nothing
 EVERY = [(call, fault) for call in CALLS for fault in FAULTS]
@@ -165,8 +166,9 @@ async def test_connections_that_all_break_in_the_middle_are_no_end_of_the_output
 
     async def breaks():
         with anyio.fail_after(60):
-            while not any("/exec/" in line and "/start" in line for line in faulty.seen):
-                await anyio.sleep(0.02)  # noqa: ASYNC110 - the proxy tells no event
+            # The proxy tells no event.
+            while not any("/exec/" in line and "/start" in line for line in faulty.seen):  # noqa: ASYNC110
+                await anyio.sleep(0.02)
             await anyio.sleep(1)
         broken.append(faulty.break_all())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from scorehost.jobs.scoring import JobPlace, Score
     from scorehost.spec.dataset import Dataset
 
-GRACE_SECONDS = 10.0  # for a job to end by itself; with what is left of its clean-up below 15 s
+GRACE_SECONDS = 10.0  # for a job to end by itself
+LAST_SECONDS = 3.0  # then for its clean-up, if the engine still answers: all together below 15 s
 _WORDS = ("solution", "empty", "run")
 _SLOW = ("pulling", "building")  # how the images layer begins what it says
 
@@ -116,8 +117,10 @@ async def on_engine(
     outcome: JobOutcome | None = None
     with stop_on_signals(stop, lambda: job_ids[-1] if job_ids else ""):
         async with task_group() as group:
-            group.start_soon(_end_late, stop, job_ids, group.cancel_scope)
+            way_out = _WayOut(group.cancel_scope)
+            group.start_soon(way_out.watch, stop, job_ids)
             async with open_one(dataset.profiles.engine.host) as engine:
+                way_out.engine = engine
                 options = _fitted(options, asked, dataset, await engine.info())
 
                 @asynccontextmanager
@@ -142,6 +145,7 @@ async def on_engine(
 
                 images = await _images(engine, asked, dataset)
                 outcome = await run_job(options, dataset, scoring, watch, ping=ping, stop=stop, images=images)
+                way_out.ended.set()
             group.cancel_scope.cancel()
     if outcome is None:
         left = (
@@ -160,15 +164,27 @@ async def _images(engine: Engine, asked: RunOptions, dataset: Dataset) -> Images
     return {task.task_id: await images_now(engine, task, dataset.profiles, files=files) for task in tasks}
 
 
-async def _end_late(stop: anyio.Event, job_ids: list[str], scope: anyio.CancelScope) -> None:
-    """Cancels when `stop` is set: at once before a job begins, afterwards when the job itself is late.
+@dataclass(slots=True)
+class _WayOut:
+    """An engine that hangs must not hold up a person who wants out."""
 
-    An engine that hangs must not hold up a person who wants out.
-    """
-    await stop.wait()
-    if job_ids:
-        await anyio.sleep(GRACE_SECONDS)
-    scope.cancel()
+    scope: anyio.CancelScope
+    engine: Engine | None = None
+    ended: anyio.Event = field(default_factory=anyio.Event)
+
+    async def watch(self, stop: anyio.Event, job_ids: list[str]) -> None:
+        """Cancels when `stop` is set: at once before a job begins, afterwards when the job itself is late.
+
+        Clean-ups are shielded from that; they have a moment more, and end when the engine is given up.
+        """
+        await stop.wait()
+        if job_ids:
+            await anyio.sleep(GRACE_SECONDS)
+        self.scope.cancel()
+        with anyio.move_on_after(LAST_SECONDS, shield=True):
+            await self.ended.wait()
+        if self.engine is not None and not self.ended.is_set():
+            self.engine.give_up()
 
 
 def _say(watch: Watch, text: str) -> None:

@@ -55,23 +55,47 @@ class Caller:
             "quick": anyio.CapacityLimiter(QUICK_THREADS),
             "slow": anyio.CapacityLimiter(SLOW_THREADS),
         }
+        self._waiting: set[anyio.CancelScope] = set()
+        self._given_up = False
+
+    def give_up(self) -> None:
+        """Every call that waits, and every later one, raises EngineUnreachable at once."""
+        self._given_up = True
+        for scope in self._waiting:
+            scope.cancel()
 
     async def call(self, call: Call) -> Any:
         """The JSON value of the answer (None when it has no body), raising only engine errors.
 
-        A call that may be asked again is, once or twice, after a lost connection or a 500 or 503.
+        One that may be asked again is: once or twice after a lost connection or a 500 or 503, and once when
+        the answer did not come in time.
         """
+        late = False
         for pause in BACK_OFF if call.again else ():
             try:
                 return await self._once(call)
+            except EngineTimeout:
+                if late:
+                    raise
+                late = True
             except (EngineUnreachable, EngineRefused) as error:
                 if isinstance(error, EngineRefused) and error.status not in BRIEFLY_UNAVAILABLE:
                     raise
-            await anyio.sleep(pause)
+            if not self._given_up:
+                await anyio.sleep(pause)
         return await self._once(call)
 
     async def _once(self, call: Call) -> Any:
-        outcome = await in_thread(lambda: self._ask(call), self._lanes[call.lane])
+        outcome: Any = None
+        with anyio.CancelScope() as scope:
+            if not self._given_up:
+                self._waiting.add(scope)
+                try:
+                    outcome = await in_thread(lambda: self._ask(call), self._lanes[call.lane])
+                finally:
+                    self._waiting.discard(scope)
+        if self._given_up and outcome is None:
+            raise EngineUnreachable(f"The Docker engine did not {call.doing} before it was given up.")
         if isinstance(outcome, EngineError):
             raise outcome
         return outcome
@@ -90,11 +114,3 @@ class Caller:
             return answer.json() if answer.content else None
         except FOREIGN as error:
             return translated(error, doing=call.doing, endpoint=self._endpoint)
-
-
-async def twice_at_most(caller: Caller, call: Call) -> Any:
-    """As `Caller.call`, and once more when the first answer did not come in time."""
-    try:
-        return await caller.call(call)
-    except EngineTimeout:
-        return await caller.call(call)

@@ -17,7 +17,6 @@ from scorehost.engine.calls import (
     START_SECONDS,
     Call,
     Caller,
-    twice_at_most,
 )
 from scorehost.engine.container_config import container_config
 from scorehost.engine.docker_events import event_stream
@@ -55,6 +54,10 @@ class DockerEngine:
         self._client = client
         self._caller = Caller(client, endpoint, prefix)
         self._default_runtime = ""
+
+    def give_up(self) -> None:
+        """Every call that waits for an answer, and every later one, raises EngineUnreachable at once."""
+        self._caller.give_up()
 
     async def info(self) -> EngineInfo:
         """What the engine says of itself."""
@@ -118,7 +121,7 @@ class DockerEngine:
             lane="slow",
         )
         try:
-            answer = await twice_at_most(self._caller, call)
+            answer = await self._caller.call(call)
         except Conflict:
             answer = await self._inspect(spec.name)
             theirs = answer["Config"].get("Labels") or {}

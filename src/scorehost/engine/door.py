@@ -149,6 +149,12 @@ class Stream(Protocol):
 class Engine(Protocol):
     """A Docker engine."""
 
+    def give_up(self) -> None:
+        """Every call that waits for an answer, and every later one, raises EngineUnreachable at once.
+
+        For the way out of a process whose engine hangs; open streams end when they are cancelled.
+        """
+
     async def info(self) -> EngineInfo:
         """What the engine says of itself. The first call of a job: its errors name what to mend."""
 

@@ -29,7 +29,7 @@ from scorehost.engine.memory_state import (
     missing_program,
     sleep_program,
 )
-from scorehost.errors import Conflict, NotFound
+from scorehost.errors import Conflict, EngineUnreachable, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -59,6 +59,7 @@ class MemoryEngine:
         self._faults: dict[tuple[str, int], Fault] = {}
         self._listeners: list[Listener] = []
         self._group = anyio.create_task_group()
+        self._given_up = False
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
@@ -86,11 +87,17 @@ class MemoryEngine:
         """The `call`-th call of `method` from now on raises `error`; with `after`, once its work is done."""
         self._faults[method, self.calls[method] + call] = Fault(error, after)
 
+    def give_up(self) -> None:
+        """Every later call raises EngineUnreachable; none ever waits long."""
+        self._given_up = True
+
     @asynccontextmanager
     async def _call(self, method: str) -> AsyncIterator[None]:
         self.calls[method] += 1
         fault = self._faults.pop((method, self.calls[method]), None)
         await anyio.lowlevel.checkpoint()
+        if self._given_up:
+            raise EngineUnreachable(f"The in-memory engine was given up before {method}.")
         if fault is not None and not fault.after:
             raise fault.error
         yield
