@@ -83,6 +83,9 @@ def test_an_archive_is_unpacked_below_its_folder_within_its_caps_or_refused(tmp_
     with suppress(BadArchive):
         unpack(place / kind, target, SMALL)
     assert {entry.name for entry in place.iterdir()} <= {kind, "in"}
+    if not target.exists():  # refused for its size, before a folder was made
+        assert (place / kind).stat().st_size > SMALL.size
+        return
     assert {entry.name for entry in (place / "in").iterdir()} == {"target"}
     found = [path for path in target.rglob("*") if not path.is_dir() or path.is_symlink()]
     assert all(stat.S_ISREG(path.lstat().st_mode) for path in found)
@@ -92,7 +95,7 @@ def test_an_archive_is_unpacked_below_its_folder_within_its_caps_or_refused(tmp_
 
 
 @pytest.mark.parametrize("kind", ["a.tar.gz", "a.zip"])
-def test_a_bomb_costs_no_more_memory_than_a_few_pieces(tmp_path, kind):
+def test_a_bomb_costs_no_memory_that_grows_with_what_it_unpacks_to(tmp_path, kind):
     zeros = b"\0" * (64 * MIB)
     (tmp_path / kind).write_bytes(
         tarred([("a", tarfile.REGTYPE, zeros, 0o644)])
@@ -105,7 +108,7 @@ def test_a_bomb_costs_no_more_memory_than_a_few_pieces(tmp_path, kind):
         unpack(tmp_path / kind, tmp_path / "t", Caps(size=MIB))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 8 * MIB
+    assert peak < 16 * MIB  # the list of a zip may take most of it
     assert sum(path.stat().st_size for path in (tmp_path / "t").rglob("*") if path.is_file()) <= 2 * MIB
 
 

@@ -27,6 +27,10 @@ TREE = TaskSpec(task_id="t", artifacts=(Artifact(id="a", path="workspace/code", 
 @pytest.fixture
 def place(tmp_path):
     write_task(tmp_path / "d", EVALUATOR, limits={"evaluate_seconds": 1})
+    # A host is made for each attempt, so that the second create is the second attempt's.
+    (tmp_path / "d/profiles.yaml").write_text(
+        "format: scorehost.profiles/1\nenvironment: docker\nevaluate_host: {warm: 0}\n"
+    )
     write_submission(tmp_path / "s")
     return tmp_path
 
