@@ -233,7 +233,7 @@ class TestAdapterUser:
     """`adapter_user: nobody`, a user that every Linux has."""
 
     @pytest.fixture
-    def opened(self, tmp_path, monkeypatch):  # tmp_path first: pytest itself uses tempfile
+    def opened(self, tmp_path, monkeypatch):  # noqa: ARG002 - first of all, since pytest uses tempfile too
         # Not below the test's own folder, which only root may enter.
         with tempfile.TemporaryDirectory(dir="/tmp") as place:
             scripts, calls = Path(place, "scripts"), Path(place, "calls")

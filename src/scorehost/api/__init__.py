@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scorehost.adapters.trial import Trial
-    from scorehost.api.adapter_trial import test_adapter
+    from scorehost.api.adapter_trial import try_adapter
     from scorehost.api.checking import CheckReport, TaskLine, check, import_humaneval
     from scorehost.api.comparing import compare
     from scorehost.api.diagnosis import clean, doctor
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "Trial": "scorehost.adapters.trial",
-    "test_adapter": "scorehost.api.adapter_trial",
+    "try_adapter": "scorehost.api.adapter_trial",
     "CheckReport": "scorehost.api.checking",
     "TaskLine": "scorehost.api.checking",
     "check": "scorehost.api.checking",
@@ -94,7 +94,7 @@ __all__ = [
     "rescore",
     "run",
     "score",
-    "test_adapter",
+    "try_adapter",
 ]
 
 

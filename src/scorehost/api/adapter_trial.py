@@ -6,21 +6,21 @@ import os
 from collections.abc import AsyncIterator, Collection, Sequence
 from pathlib import Path
 
-from scorehost.adapters.trial import PROMPT, Trial, try_adapter
+from scorehost.adapters import trial
 from scorehost.errors import UsageError
 from scorehost.model.call import MODES, Mode
 from scorehost.spec.commands import command_fault
 from scorehost.spec.roles import Role
 
 
-def test_adapter(
+def try_adapter(
     command: Sequence[str],
     *,
     modes: Collection[Mode] = MODES,
     pass_env: Sequence[str] = (),
     timeout_seconds: float = 60,
     prompt: str | None = None,
-) -> AsyncIterator[Trial]:
+) -> AsyncIterator[trial.Trial]:
     """Starts `command` once for each request of each of `modes`, as a job would, and says what is wrong.
 
     A script is relative to the working directory. `pass_env`: names of variables that the adapter gets.
@@ -35,4 +35,6 @@ def test_adapter(
         pass_env=tuple(pass_env),
         timeout_seconds=timeout_seconds,
     )
-    return try_adapter(role, base=Path.cwd(), environment=os.environ, modes=modes, prompt=prompt or PROMPT)
+    return trial.try_adapter(
+        role, base=Path.cwd(), environment=os.environ, modes=modes, prompt=prompt or trial.PROMPT
+    )
