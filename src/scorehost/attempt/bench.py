@@ -12,6 +12,7 @@ import anyio
 import structlog
 
 from scorehost import __version__
+from scorehost.attempt.agents import JobAgents
 from scorehost.attempt.blobs import Blobs
 from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
 from scorehost.attempt.digests import TaskTrees, Tools, profile_digest
@@ -25,8 +26,10 @@ from scorehost.hosts.host import Site
 from scorehost.hosts.images import Images
 from scorehost.hosts.memory_watch import MemoryWatch, watch_memory
 from scorehost.hosts.warm import Wanted, WarmHosts, warm_hosts
+from scorehost.model.masking import Masker
 from scorehost.model.result import Versions
 from scorehost.spec.dataset import Dataset, Task
+from scorehost.spec.own_secrets import own_masker
 
 _log = structlog.get_logger()
 CLEANUP_SECONDS = 30.0
@@ -50,12 +53,23 @@ class Bench:
     tools: Tools
     versions: Versions
     profile: str
+    agents: JobAgents | None = None
     warm: WarmHosts | None = None
     upcoming: Upcoming = lambda _count: ()
     running: int = 0
     files: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(FILE_THREADS))
     _trees: dict[str, TaskTrees] = field(default_factory=dict)
     _lock: anyio.Lock = field(default_factory=anyio.Lock)
+    _masker: tuple[Masker, Masker] | None = None
+
+    def masker(self) -> Masker:
+        """Knows all that may not be told: the controller's own secrets, and those of the bound roles."""
+        own = own_masker()
+        if self.agents is None:
+            return own
+        if self._masker is None or self._masker[0] is not own:
+            self._masker = (own, own.also(self.agents.roles.masker.values))
+        return self._masker[1]
 
     @contextmanager
     def attempting(self) -> Iterator[None]:
@@ -98,12 +112,14 @@ async def open_bench(
     folder: Path,
     say: Callable[[str], None] = lambda _: None,
     upcoming: Upcoming = lambda _count: (),
+    agents: JobAgents | None = None,
 ) -> AsyncIterator[Bench]:
     """The bench of one job whose folder is `folder` (its parent holds the blobs).
 
     First removes what dead jobs left on the engine; at the end, whatever happened, all that this job left.
     `say` is told what is slow or could not be done. `upcoming` tells the next attempts, for which hosts
-    are made ready ahead of need. Raises EngineError when the engine cannot be asked.
+    are made ready ahead of need. `agents`: the bound roles, when tasks have any. Raises EngineError when the
+    engine cannot be asked.
     """
     info = await engine.info()
     report = await clean(engine)
@@ -123,7 +139,7 @@ async def open_bench(
                 harness=tools.harness,
             ) as warm,
         ):
-            yield Bench(
+            bench = Bench(
                 engine=engine,
                 info=info,
                 dataset=dataset,
@@ -143,7 +159,10 @@ async def open_bench(
                 profile=profile_digest(dataset.profiles),
                 warm=warm if dataset.profiles.evaluate_host.warm else None,
                 upcoming=upcoming,
+                agents=agents,
             )
+            warm.replan = bench.look_ahead
+            yield bench
     finally:
         await _swept(engine, job_id, say)
 

@@ -34,6 +34,11 @@ class MemoryPool:
         finally:
             self.give_back(size)
 
+    @property
+    def pressed(self) -> bool:
+        """Whether somebody waits."""
+        return bool(self._queue)
+
     def try_take(self, size: int) -> bool:
         """Takes `size` bytes if they are free and nobody waits; the caller gives them back."""
         if self._queue or size > self._free:

@@ -55,6 +55,7 @@ async def live_host(
             met(host)
             if not blueprint.evaluator:
                 await started(site, host)
+                _next_one(blueprint, warm)
                 yield Live(host, None)
                 return
             async with attached(host) as stream:
@@ -69,4 +70,11 @@ async def live_host(
         rest = {folder: tree for folder, tree in cargo.trees(blueprint).items() if folder != TOOLS}
         with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
             await site.engine.upload(host.container, ROOT, archive(rest.items()))
+        _next_one(blueprint, warm)
         yield Live(host, ready.stream)
+
+
+def _next_one(blueprint: Blueprint, warm: WarmHosts | None) -> None:
+    # An evaluator's host has the next one made when its evaluator runs; a named host has no such moment.
+    if warm is not None and not blueprint.evaluator:
+        warm.replan()

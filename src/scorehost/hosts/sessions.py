@@ -85,7 +85,10 @@ class Sessions:
 
     async def _begin(self, request: Session) -> None:
         if self._agents is None:
-            raise UnknownRole(f"{request.role!r}: this task lists no roles (agent_profiles in task.yaml)")
+            text = (
+                f"{request.role[:80]!r}: the task lists no roles (agent_profiles), or the job has none ready"
+            )
+            raise UnknownRole(text)
         if len(self._open) >= MAX_SESSIONS:
             raise BudgetSpent(f"{MAX_SESSIONS} sessions are open already. Close one first.")
         name, place = request.environment, None

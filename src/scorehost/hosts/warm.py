@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -72,6 +72,7 @@ class WarmHosts:
         self._used: set[Kind] = set()
         self._starts = anyio.CapacityLimiter(STARTS_AT_A_TIME)
         self._open = True
+        self.replan: Callable[[], None] = lambda: None  # called when a named host is up: the next may be made
         pool.on_pressure = self.shed
 
     def plan(self, wanted: Iterable[Wanted]) -> None:
@@ -136,7 +137,7 @@ class WarmHosts:
                 if not self._open:
                     return
                 found = await self._started(stack, blueprint, image)
-                if self._open:
+                if self._open and not self._pool.pressed:
                     self._ready.setdefault(kind, []).append(replace(found, stack=stack.pop_all()))
                     kept = True
         except (AttemptFailed, EngineError) as error:
