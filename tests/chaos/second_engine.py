@@ -37,6 +37,9 @@ class SecondEngine:
     def start(self) -> None:
         """Starts it, and waits until it answers."""
         words = [
+            # In a network of its own: `--bridge=none` removes docker0, and it would be the first engine's.
+            "unshare",
+            "--net",
             "dockerd",
             f"--host={self.host}",
             f"--data-root={self.root / 'data'}",
