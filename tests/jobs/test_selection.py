@@ -62,7 +62,7 @@ def test_set_lays_parameters_over_the_tasks_own(tmp_path):
         {"concurrency": 0},
         {"retry_errors": -1},
         {"fail_under": math.nan},
-        {"samples": 2},
+        {"samples": 0},
         {"rerun": "error"},
     ],
 )

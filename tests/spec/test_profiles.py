@@ -46,7 +46,7 @@ def test_another_file_replaces_the_datasets_profiles(folder, tmp_path):
             "2:17: evaluate_host.docker: unknown key. Did you mean `docker_image`?",
         ),
         ("engine: tcp", "2:9: engine: a mapping is wanted"),
-        ("run_host: {network: bridge}", "2:1: run_host: not yet: the run phase"),
+        ("run_host: {network: 'container:x'}", "2:21: run_host.network: "),
     ],
 )
 def test_a_misfit_is_told_with_its_place(folder, line, start):

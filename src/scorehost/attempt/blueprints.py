@@ -12,6 +12,8 @@ from scorehost.model.limits import MIB
 from scorehost.spec.dataset import Task
 from scorehost.spec.profiles import Profiles
 
+RUN_HOST = "run"
+
 
 def evaluator_blueprint(task: Task, profiles: Profiles) -> Blueprint:
     """The host that runs evaluator.py.
@@ -62,8 +64,31 @@ def named_blueprints(task: Task, profiles: Profiles) -> dict[str, Blueprint]:
     }
 
 
+def run_blueprint(task: Task, profiles: Profiles) -> Blueprint:
+    """The container of the run phase: its own image, no gold, and a network when the profile names one."""
+    run = profiles.run_host
+    image: Choice = run.docker_image or profiles.evaluate_host.docker_image
+    if task.run_dockerfile is not None:
+        image = Recipe(task.run_dockerfile)
+    return Blueprint(
+        name=RUN_HOST,
+        image=image,
+        limits=task.spec.limits,
+        tmpfs_mb=run.tmpfs_mb,
+        evaluator=True,
+        gold=False,
+        artifacts=False,
+        runtime=profiles.evaluate_host.runtime,
+        producer=True,
+        network=None if run.network == "none" else run.network,
+    )
+
+
 def memory_needed(task: Task, profiles: Profiles) -> int:
-    """Bytes that all hosts which an attempt may start can take together."""
+    """Bytes that all hosts which an attempt may run at a time can take together.
+
+    The run phase's container is dead before any other starts, and has the evaluator's limit.
+    """
     hosts = [evaluator_blueprint(task, profiles), *named_blueprints(task, profiles).values()]
     return sum(host.limits.memory_mb for host in hosts) * MIB
 

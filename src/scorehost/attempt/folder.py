@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from scorehost.attempt.names import escaped
 from scorehost.model import json
 from scorehost.model.check import CheckRow
 from scorehost.model.frozen import Frozen
+from scorehost.model.masking import Masker
 from scorehost.model.result import Result
 from scorehost.spec.own_secrets import own_masker
 from scorehost.spec.task import TaskSpec
@@ -53,10 +54,16 @@ class Draft:
     it durable.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, masker: Callable[[], Masker] = own_masker) -> None:
         self._folder = folder
+        self._masker = masker
         self._files: dict[str, ManifestFile] = {}
         self._unsettled: list[Path] = []
+
+    @property
+    def staging(self) -> Path:
+        """A place on the same disk for what is not yet a part of it; whoever uses it removes it again."""
+        return self._folder / ".staging"
 
     def write(self, path: str, data: bytes) -> None:
         """Writes one file. Raises DiskFull."""
@@ -95,7 +102,7 @@ class Draft:
     def close(self, result: Result, checks: tuple[CheckRow, ...]) -> None:
         """Writes checks, result and, last, the manifest of all files."""
         rows = [check.model_dump(mode="json", exclude_none=True) for check in checks]
-        masked = own_masker().tree(rows)
+        masked = self._masker().tree(rows)
         self.write_json("evaluation/checks.json", {"format": "scorehost.checks/1", "checks": masked})
         self.write_json("result.json", result.model_dump(mode="json"))
         manifest = Manifest(
@@ -138,7 +145,7 @@ class Draft:
 
 
 @contextmanager
-def drafted(target: Path) -> Iterator[Draft]:
+def drafted(target: Path, masker: Callable[[], Masker] = own_masker) -> Iterator[Draft]:
     """A draft that becomes `target` at the end of the block, and nothing at all when the block raises.
 
     The block settles the draft. Raises DiskFull. `target` must not exist.
@@ -147,7 +154,7 @@ def drafted(target: Path) -> Iterator[Draft]:
     try:
         shutil.rmtree(folder, ignore_errors=True)
         make_folder(folder)
-        yield Draft(folder)
+        yield Draft(folder, masker)
         with disk_errors(target.parent, 4096):
             folder.rename(target)
             sync_folder(target.parent)

@@ -7,11 +7,14 @@ from typing import Any
 from scorehost.attempt.layout import Layout
 from scorehost.attempt.order import Order
 from scorehost.hosts.blueprint import ARTIFACTS, EVALUATION, OUTPUT, ROOT, WORKSPACE
+from scorehost.hosts.production import Produced
 
 
-def evaluator_inputs(order: Order, layout: Layout) -> dict[str, Any]:
-    """A JSON object; paths are those inside the container."""
-    key = order.key
+def evaluator_inputs(order: Order, layout: Layout, end: Produced | None = None) -> dict[str, Any]:
+    """A JSON object; paths are those inside the container. `end`: of the run phase, when there was one."""
+    run: dict[str, Any] = {"status": "submitted", "limit": None}
+    if end is not None:
+        run = {"status": end.status, "limit": end.limit}
     return {
         "artifacts": layout.paths,
         "artifacts_dir": f"{ROOT}/{ARTIFACTS}",
@@ -20,13 +23,23 @@ def evaluator_inputs(order: Order, layout: Layout) -> dict[str, Any]:
         "output_dir": f"{ROOT}/{OUTPUT}",
         "parameters": order.task.spec.parameters,
         "inputs": [row.model_dump() for row in layout.rows],
-        "task": {
-            "task_id": key.task_id,
-            "attempt": order.number,
-            "submission": key.submission,
-            "sample": key.sample,
-            "repeat": key.repeat,
-            "seed": key.seed,
-        },
-        "run": {"status": "submitted", "limit": None},
+        "task": _task(order),
+        "run": run,
+    }
+
+
+def run_inputs(order: Order) -> dict[str, Any]:
+    """What the context of a run phase is made of."""
+    return {"parameters": order.task.spec.parameters, "task": _task(order)}
+
+
+def _task(order: Order) -> dict[str, Any]:
+    key = order.key
+    return {
+        "task_id": key.task_id,
+        "attempt": order.number,
+        "submission": key.submission,
+        "sample": key.sample,
+        "repeat": key.repeat,
+        "seed": key.seed,
     }

@@ -16,12 +16,14 @@ class Source:
 
     Both may be empty: then the submission hands in nothing, which an evaluator must still judge.
     `refused` says why the hand-in could not even be looked into (a hostile archive, a link where its folder
-    should be): the attempt is ERROR invalid_submission with this message.
+    should be): the attempt is ERROR invalid_submission with this message. `run`: the task's run phase makes
+    the artifacts.
     """
 
     folder: Path | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
     refused: str = ""
+    run: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 
+from scorehost.attempt.agents import AttemptAgents
 from scorehost.attempt.bench import Bench
 from scorehost.attempt.binding import Verdict, bind
 from scorehost.attempt.blueprints import evaluator_blueprint, memory_needed, named_blueprints
@@ -22,17 +23,17 @@ from scorehost.attempt.folder import Draft, drafted
 from scorehost.attempt.inputs import evaluator_inputs
 from scorehost.attempt.intake import HandIn, take_in
 from scorehost.attempt.layout import laid_out
-from scorehost.attempt.order import Order
+from scorehost.attempt.order import Order, Source
+from scorehost.attempt.run_phase import RunPhase, carry_out
 from scorehost.engine.threads import in_thread
 from scorehost.errors import AttemptFailed, DiskFull, EngineRefused, EngineTimeout, EngineUnreachable
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.evaluation import Evaluation, evaluate
 from scorehost.hosts.execs import FAULTY, ExecOutcome
 from scorehost.hosts.host import Site
-from scorehost.model.failure import Failure, Phase, failure
+from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
 from scorehost.model.result import Digests, HostUsage, Result
-from scorehost.spec.own_secrets import own_masker
 
 Emit = Callable[[str, Mapping[str, Any]], None]
 
@@ -50,6 +51,8 @@ class _Progress:
     trees: TaskTrees | None = None
     hand_in: HandIn | None = None
     hosts: tuple[HostUsage, ...] = ()
+    agents: AttemptAgents | None = None
+    run: RunPhase = field(default_factory=RunPhase)
 
     def enter(self, phase: Phase) -> None:
         if phase is not Phase.CLEANUP:  # what failed, failed before
@@ -75,7 +78,9 @@ async def score(bench: Bench, order: Order, folder: Path, emit: Emit) -> Result:
     there is no folder, and nothing of the attempt is left on the engine.
     """
     progress = _Progress(order, emit)
-    with drafted(folder) as draft:
+    with drafted(folder, bench.masker) as draft:
+        if bench.agents is not None and order.task.spec.agent_profiles:
+            progress.agents = AttemptAgents(bench.agents, order.task.spec, draft, emit)
         verdict: Verdict | None = None
         error: Failure | None = None
         try:
@@ -91,21 +96,25 @@ async def score(bench: Bench, order: Order, folder: Path, emit: Emit) -> Result:
             raise
         except EngineRefused as refused:
             if refused.status < FAULTY:
-                error = _internal(progress, draft, refused)
+                error = _internal(bench, progress, draft, refused)
             else:
                 error = failure(progress.phase, "engine_lost", refused.message, hint=refused.hint)
         except Exception as defect:  # noqa: BLE001 - whatever it is, it is ours and must not be lost
-            error = _internal(progress, draft, defect)
+            error = _internal(bench, progress, draft, defect)
+        if progress.agents is not None:
+            progress.agents.close()
+            if error is None or not is_agents(error.kind):
+                progress.warnings += progress.agents.warnings
         result = _result(bench, progress, verdict, error)
         draft.close(result, verdict.checks if verdict is not None else ())
         await in_thread(draft.settle, bench.files)
     return result
 
 
-def _internal(progress: _Progress, draft: Draft, defect: Exception) -> Failure:
+def _internal(bench: Bench, progress: _Progress, draft: Draft, defect: Exception) -> Failure:
     # Its text may quote gold: it is kept with the attempt, which is private, and nowhere else.
     trace = "".join(traceback.format_exception(defect)).encode("utf-8", "backslashreplace")
-    draft.write("logs/scorehost.log", own_masker().data(trace))
+    draft.write("logs/scorehost.log", bench.masker().data(trace))
     text = f"{type(defect).__name__} in scorehost itself; its traceback is in logs/scorehost.log"
     return failure(progress.phase, "internal", text)
 
@@ -114,9 +123,20 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
     order = progress.order
     task, profiles = order.task, bench.dataset.profiles
     progress.enter(Phase.PREPARE)
+    site = Site(
+        engine=bench.engine,
+        memory=bench.memory,
+        job=bench.job_id,
+        slot=str(order.key),
+        warn=progress.warnings.append,
+        timing=progress.spent,
+    )
     with progress.timed("prepare"):
         progress.trees = trees = await bench.trees(task)
-        progress.hand_in = hand_in = await _taken_in(bench, order)
+    if order.source.run:
+        await _run(bench, progress, draft, site)
+    with progress.timed("prepare"):
+        progress.hand_in = hand_in = progress.run.hand_in or await _taken_in(bench, order, order.source)
         with anyio.CancelScope(shield=True):  # else it would link on while the draft is removed
             await in_thread(lambda: draft.link_submission(task.spec, hand_in), bench.files)
         plan = evaluator_blueprint(task, profiles)
@@ -126,16 +146,8 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
     def keep(name: str, outcome: ExecOutcome) -> None:
         for stream, data in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
             if data:
-                _keep_log(progress, draft, f"logs/{name}.{stream}.log", data)
+                _keep_log(bench, progress, draft, f"logs/{name}.{stream}.log", data)
 
-    site = Site(
-        engine=bench.engine,
-        memory=bench.memory,
-        job=bench.job_id,
-        slot=str(order.key),
-        warn=progress.warnings.append,
-        timing=progress.spent,
-    )
     cargo = Cargo(
         gold=trees.gold,
         code=trees.code,
@@ -153,18 +165,20 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
         images=bench.images,
         cargo=cargo,
         entrypoint=task.spec.evaluation.entrypoint,
-        inputs=evaluator_inputs(order, layout),
+        inputs=evaluator_inputs(order, layout, progress.run.end),
         keep=keep,
         enter=progress.enter,
         begun=bench.look_ahead,
         warm=bench.warm,
+        agents=None if progress.agents is None else progress.agents.during(Phase.EVALUATE),
+        roles=tuple(role.id for role in task.spec.agent_profiles),
     )
     try:
         value = await evaluate(evaluation)
     finally:
         progress.hosts = evaluation.hosts
         if evaluation.log is not None:
-            _keep_log(progress, draft, "logs/evaluator.log", evaluation.log.content())
+            _keep_log(bench, progress, draft, "logs/evaluator.log", evaluation.log.content())
     progress.enter(Phase.COLLECT)
     with progress.timed("collect"):
         verdict = bind(value, task.spec.evaluation.output)
@@ -175,26 +189,48 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
     return verdict
 
 
-def _keep_log(progress: _Progress, draft: Draft, path: str, data: bytes) -> None:
-    masked = own_masker().data(data)
+async def _run(bench: Bench, progress: _Progress, draft: Draft, site: Site) -> None:
+    """The run phase, which has ended and left nothing alive when this returns."""
+    progress.enter(Phase.RUN)
+    try:
+        await carry_out(
+            bench,
+            progress.order,
+            site,
+            progress.agents,
+            staging=draft.staging,
+            take=lambda source: _taken_in(bench, progress.order, source),
+            run=progress.run,
+        )
+    finally:
+        if progress.run.log:
+            _keep_log(bench, progress, draft, "logs/run.log", progress.run.log)
+    end = progress.run.end
+    if end is not None and end.status == "failed":
+        progress.warnings.append(f"the run phase failed, and what it had published was scored: {end.why}")
+    progress.enter(Phase.PREPARE)
+
+
+def _keep_log(bench: Bench, progress: _Progress, draft: Draft, path: str, data: bytes) -> None:
+    masked = bench.masker().data(data)
     if masked != data:
         # No container is ever given such a value: that one came into it from elsewhere should be looked into.
         progress.warnings.append(f"{path} held a secret of the controller's; it was masked")
     draft.write(path, masked)
 
 
-async def _taken_in(bench: Bench, order: Order) -> HandIn:
+async def _taken_in(bench: Bench, order: Order, source: Source) -> HandIn:
     stop = threading.Event()
     try:
         return await in_thread(
-            lambda: take_in(order.task.spec, order.source, bench.blobs, stop.is_set), bench.files
+            lambda: take_in(order.task.spec, source, bench.blobs, stop.is_set), bench.files
         )
     finally:
         stop.set()  # a cancel leaves the thread to itself: it must not copy on
 
 
 def _result(bench: Bench, progress: _Progress, verdict: Verdict | None, error: Failure | None) -> Result:
-    order, masker = progress.order, own_masker()
+    order, masker, run = progress.order, bench.masker(), progress.run
     if error is not None:  # it may have an engine's or a registry's words
         words = {"message": masker.text(error.message), "hint": masker.text(error.hint)}
         error = error.model_copy(update=words)
@@ -205,7 +241,7 @@ def _result(bench: Bench, progress: _Progress, verdict: Verdict | None, error: F
             order.task, progress.trees, bench.tools, {host.name: host.image_id for host in progress.hosts}
         ),
         submission=None if progress.hand_in is None else progress.hand_in.digest,
-        operational={"profile": bench.profile},
+        operational={"profile": bench.profile, **({"run": run.digest} if run.digest else {})},
     )
     return Result(
         job_id=bench.job_id,
@@ -217,12 +253,14 @@ def _result(bench: Bench, progress: _Progress, verdict: Verdict | None, error: F
         status="ERROR" if verdict is None else verdict.status,
         score=None if verdict is None else verdict.score,
         metrics={} if verdict is None else masker.tree(dict(verdict.metrics)),
+        limit=None if run.end is None else run.end.limit,
         error=error,
         warnings=tuple(masker.text(warning) for warning in progress.warnings),
         started_at=progress.started_at,
         finished_at=utc_now(),
         timing={name: round(seconds, 4) for name, seconds in progress.timing.items()},
-        hosts=progress.hosts,
+        hosts=((run.host,) if run.host is not None else ()) + progress.hosts,
         digests=digests,
         versions=bench.versions,
+        agent_invocations=0 if progress.agents is None else progress.agents.invocations,
     )

@@ -17,6 +17,7 @@ from scorehost.cli.values import parameters
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _POSITIVE = click.IntRange(min=1)
+_NATURAL = click.IntRange(min=0)
 
 
 def _one_rerun(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
@@ -35,7 +36,7 @@ def _one_rerun(_ctx: click.Context, _param: click.Parameter, value: str | None) 
     "submissions",
     multiple=True,
     metavar="…",
-    help="solution, empty, wrong:NAME, a folder, or NAME=PATH; repeatable.",
+    help="solution, empty, run, wrong:NAME, a folder, or NAME=PATH; repeatable.",
 )
 @click.option("--submissions", "submissions_dir", type=_FOLDER, help="Each child folder or archive is one.")
 @click.option("--predictions", type=_FILE, help="JSON lines with task_id and a text per artifact.")
@@ -66,7 +67,9 @@ def _one_rerun(_ctx: click.Context, _param: click.Parameter, value: str | None) 
 @click.option("--private", is_flag=True, help="Show free text of private checks too.")
 @click.option("--dry-run", is_flag=True, help="Plan and check everything; start nothing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout and nothing else.")
-@later("--keep", "--max-calls", "--max-tokens")
+@click.option("--max-calls", type=_NATURAL, metavar="N", help="Calls of agents that the job may make.")
+@click.option("--max-tokens", type=_NATURAL, metavar="N", help="Tokens after which no call is begun.")
+@later("--keep")
 @later("--locked", "--lock", "--watch", "--allow-shared-host", flag=True)
 @verbosity
 @click.pass_context

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scorehost.attempt.atomic import disk_errors, sync_folder, write_all, write_atomic
+from scorehost.jobs.tally import CallTally
 from scorehost.model.ids import AttemptKey, utc_now
 from scorehost.model.json import canonical
 
@@ -36,7 +37,8 @@ class History:
 
     `torn` are the bytes after the last whole line; `broken` is the number of the first line whose `prev` is
     not the hash of the line before (None: the chain holds); `results` and `manifests` have the last sha256 of
-    each key's result.json and manifest.json, `carried` the job that an attempt was carried over from.
+    each key's result.json and manifest.json, `carried` the job that an attempt was carried over from, `calls`
+    those of agents.
     """
 
     lines: int = 0
@@ -47,6 +49,7 @@ class History:
     results: Mapping[str, str] = field(default_factory=dict)
     manifests: Mapping[str, str] = field(default_factory=dict)
     carried: Mapping[str, str] = field(default_factory=dict)
+    calls: CallTally = field(default_factory=CallTally)
 
 
 def read_history(path: Path) -> History:
@@ -63,7 +66,7 @@ def read_history(path: Path) -> History:
         torn = lines.pop() + b"\n"
         end -= len(torn)
     last, broken = START, None
-    attempts = _Attempts()
+    attempts, calls = _Attempts(), CallTally()
     for number, line in enumerate(lines, start=1):
         event = _event(line)
         if broken is None and (event is None or event.get("prev") != last):
@@ -71,6 +74,7 @@ def read_history(path: Path) -> History:
         last = line_hash(line)
         if event is not None:
             attempts.note(event)
+            calls.note(str(event.get("kind")), str(event.get("key")), event)
     return History(
         lines=len(lines),
         end=end,
@@ -80,6 +84,7 @@ def read_history(path: Path) -> History:
         results=attempts.results,
         manifests=attempts.manifests,
         carried=attempts.carried,
+        calls=calls,
     )
 
 

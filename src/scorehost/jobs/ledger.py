@@ -11,6 +11,7 @@ from scorehost.errors import DiskFull
 from scorehost.jobs.outcome import JobEvent, Row, Watch
 from scorehost.jobs.reason import one_line, reason
 from scorehost.jobs.scored import Scored, scored
+from scorehost.jobs.tally import CallTally
 from scorehost.spec.own_secrets import own_masker
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Ledger:
         self._clock = clock
         self._private = private
         self._reasons: dict[AttemptKey, str] = {}
+        self.calls = CallTally()  # of agents, also those before the job was resumed
 
     def event(
         self,
@@ -59,6 +61,7 @@ class Ledger:
         if fields is not None and "text" in fields:
             fields = {**fields, "text": own_masker().text(str(fields["text"]))}
         self.journal.write(kind, key, fields, durable=durable)
+        self.calls.note(kind, str(key), fields or {})
         self._watch(JobEvent(kind, key, fields or {} if shown is None else shown))
 
     def warn(self, text: str, key: AttemptKey | None = None) -> None:

@@ -22,7 +22,9 @@ class RunOptions:
     submissions_dir: Path | None = None
     predictions: Path | None = None
     repeat: int = 1
-    samples: int | None = None
+    samples: int | None = None  # of the run phase
+    max_calls: int | None = None  # of agents, in the whole job; then further calls are refused
+    max_tokens: int | None = None  # in and out; a call that has begun is never broken off
     concurrency: int | None = None
     profiles: Path | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)  # --set

@@ -47,6 +47,7 @@ def make_plan(options: RunOptions, dataset: Dataset, *, staging: Path, warn: War
     tasks = selected_tasks(options, dataset)
     search = Search(dataset=dataset, tasks=tasks, staging=staging, warn=warn)
     submissions = find_submissions(options, search)
+    _check_run_phase(options, submissions)
     total = options.repeat * sum(
         len(samples) for submission in submissions for samples in submission.hand_ins.values()
     )
@@ -64,6 +65,7 @@ def check_options(options: RunOptions) -> None:
         ("--repeat", options.repeat),
         ("--limit", options.limit),
         ("--concurrency", options.concurrency),
+        ("--samples", options.samples),
     ):
         if value is not None and value < 1:
             raise UsageError(f"{name} {value}: must be 1 or more.")
@@ -71,13 +73,22 @@ def check_options(options: RunOptions) -> None:
         raise UsageError(f"--retry-errors {options.retry_errors}: must be 0 or more.")
     if options.fail_under is not None and not math.isfinite(options.fail_under):
         raise UsageError(f"--fail-under {options.fail_under}: must be a finite number.")
-    if options.samples is not None:
-        raise UsageError(
-            "--samples is not yet there: it asks the run phase for samples.",
-            hint="Hand in several: <submission>/<task_id>/samples/<n>/, or repeated rows of --predictions.",
-        )
     if options.rerun is not None and options.resume is None:
         raise UsageError("--rerun needs a job.", hint="Add --resume JOB, such as --resume latest.")
+
+
+def _check_run_phase(options: RunOptions, submissions: Sequence[Submission]) -> None:
+    runs = any(one.record.kind == "run" for one in submissions)
+    if options.samples is not None and not runs:
+        raise UsageError(
+            "--samples asks the run phase for samples, and this job has none.",
+            hint="Hand in several: <submission>/<task_id>/samples/<n>/, or repeated rows of --predictions.",
+        )
+    if options.repeat > 1 and runs:
+        raise UsageError(
+            "--repeat scores one sample again, and a run phase makes another sample each time.",
+            hint="Use --samples N; or score what a job archived again with `scorehost rescore`.",
+        )
 
 
 def _orders(tasks: Sequence[Task], submissions: Sequence[Submission], repeats: int) -> Iterator[Order]:

@@ -38,6 +38,7 @@ class Asked(Frozen):
     parameters: dict[str, Any]
     gold: str | None
     name: str | None
+    samples: int | None = Field(None, description="of the run phase")
     parent: str | None = Field(None, description="folder of the job that is scored again")
     changed: bool = Field(default=False, description="only what changed since then")
 
@@ -58,6 +59,7 @@ class TaskRecord(Frozen):
     code: str
     gold: str
     weight: float = 1.0
+    run: str = Field("", description="of run.py, prompts/, schemas/ and data/; empty without a run.py")
     score_range: tuple[float, float] | None = None
     metrics: tuple[str, ...] = Field((), description="ids of the declared ones")
 
@@ -66,7 +68,7 @@ class SubmissionRecord(Frozen):
     """One submission. `digest` is that of an archive or a predictions file, None for folders."""
 
     name: str
-    kind: Literal["solution", "wrong", "empty", "folder", "archive", "predictions"]
+    kind: Literal["solution", "wrong", "empty", "folder", "archive", "predictions", "run"]
     path: str | None = None
     digest: str | None = None
     card: SubmissionCard | None = None  # submission.yaml
@@ -125,6 +127,7 @@ def asked(options: RunOptions, submissions: tuple[str, ...]) -> Asked:
         parameters=dict(options.parameters),
         gold=absolute(options.gold),
         name=options.name,
+        samples=options.samples,
         parent=absolute(options.parent),
         changed=options.changed,
     )
@@ -147,9 +150,14 @@ def task_record(task: Task) -> TaskRecord:
         code=_files_digest(task.code.items()),
         gold=_files_digest(task.gold.items()),
         weight=task.spec.weight,
+        run=_files_digest([*task.run_code.items(), *_beside(task)]) if task.run_script is not None else "",
         score_range=task.spec.evaluation.output.score_range,
         metrics=tuple(metric.id for metric in task.spec.evaluation.metrics),
     )
+
+
+def _beside(task: Task) -> Iterable[tuple[str, Path]]:
+    return ((f"data/{path}", file) for path, file in task.data.items())
 
 
 def file_digest(path: Path | str) -> str:

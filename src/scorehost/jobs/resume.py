@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from scorehost.spec.dataset import Dataset
 
 NAMED = 5
-_PARTS = {"spec": "task.yaml or --set", "code": "evaluator.py, lib/ or shared/", "gold": "gold"}
+_PARTS = {
+    "spec": "task.yaml or --set",
+    "code": "evaluator.py, lib/ or shared/",
+    "gold": "gold",
+    "run": "run.py or what it uses",
+}
 
 
 def resumed_options(options: RunOptions) -> RunOptions:
@@ -62,6 +67,7 @@ def resumed_options(options: RunOptions) -> RunOptions:
         parameters=was.parameters,
         gold=path(was.gold),
         name=was.name,
+        samples=was.samples,
         parent=path(was.parent),
         changed=was.changed,
         out=folder.path.parent,
@@ -81,6 +87,7 @@ def _refuse_other_attempts(options: RunOptions) -> None:
         "--gold": options.gold,
         "--profiles": options.profiles,
         "--name": options.name,
+        "--samples": options.samples,
         "--repeat": options.repeat if options.repeat != 1 else None,
     }
     wrong = [name for name, value in given.items() if value]

@@ -90,15 +90,21 @@ async def run_job(
             record = known
         folder.reserve(len(plan.tasks) + len(plan.submissions) + len(_tags(plan)))
         upcoming = Upcoming()
-        async with scoring(JobPlace(folder.job_id, folder.path, upcoming)) as score:
-            history = _begin(folder, record)
+        history = read_history(folder.path / FILE) if folder.begun else History()
+        place = JobPlace(folder.job_id, folder.path, upcoming, history.calls)
+        async with scoring(place) as score:
+            if not folder.begun:
+                folder.write_record(record)
             with open_journal(folder.path, history) as journal:
                 ledger = Ledger(folder, journal, watch, time, private=options.private)
+                ledger.calls = history.calls
                 job = _Job(options, folder, record, plan, ledger)
                 end = End("interrupted")
                 try:
                     for text in warnings:
                         ledger.warn(text)
+                    for kind, fields in place.notes:
+                        ledger.event(kind, fields=fields)
                     todo = take_stock(plan, history, ledger, rerun)
                     job.announce(todo)
                     pace = Pace(concurrency_of(options, dataset), options.retry_errors, options.fail_fast)
@@ -157,13 +163,6 @@ def _record(options: RunOptions, dataset: Dataset, plan: Plan, folder: JobFolder
     )
 
 
-def _begin(folder: JobFolder, record: JobRecord) -> History:
-    if folder.begun:
-        return read_history(folder.path / FILE)
-    folder.write_record(record)
-    return History()
-
-
 @dataclass(frozen=True, slots=True)
 class _Job:
     options: RunOptions
@@ -202,6 +201,7 @@ class _Job:
             status=status,
             message=message,
             carried=len(self.ledger.carried),
+            calls=self.ledger.calls,
         )
         code = exit_status(
             self.options,
@@ -242,6 +242,9 @@ class _Job:
         if len(attempts) < len(self.plan.orders):
             status: JobStatus = "interrupted" if end.why == "interrupted" else "incomplete"
             return status, end.message or "Some attempts ended without a result; go on with --resume."
+        if self.ledger.calls.invalid:
+            shown = "; ".join(self.ledger.calls.invalid[:5])
+            return "invalidated", f"Replies of agents were not made for this job: {shown}. Start a new job."
         if mixed:
             shown = ", ".join(mixed[:5])
             return (

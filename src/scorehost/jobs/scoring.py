@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 
+from scorehost.jobs.tally import CallTally
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -53,6 +55,10 @@ class JobPlace:
     job_id: str
     folder: Path
     upcoming: Upcoming = field(default_factory=Upcoming)
+    calls: CallTally = field(default_factory=CallTally)  # of agents, before the job was resumed
+    notes: list[tuple[str, Mapping[str, Any]]] = field(
+        default_factory=list
+    )  # for the journal, once it is open
 
 
 OpenScoring = Callable[[JobPlace], AbstractAsyncContextManager[Score]]

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 SOLUTION = "solution"
 EMPTY = "empty"
+RUN = "run"  # no submission: the run phase of the tasks that have one makes the artifacts
 WRONG = "wrong:"
-RESERVED = (SOLUTION, EMPTY)
+RESERVED = (SOLUTION, EMPTY, RUN)
 MAX_NAME = 64
 
 Samples = Mapping[int, Source]
@@ -65,15 +66,19 @@ def find_submissions(options: RunOptions, search: Search) -> tuple[Submission, .
     Raises UsageError or SpecError for what a person mistyped: unknown words, bad or repeated names, missing
     folders, bad rows. A hostile archive is no such error: its attempts will be ERROR invalid_submission.
     """
-    found = [_from_word(word, search) for word in options.submissions]
+    found = [_from_word(word, search) for word in options.submissions if word != RUN]
     if options.submissions_dir is not None:
         found += [_from_path(name, path, search) for name, path in _children(options.submissions_dir)]
     if options.predictions is not None:
         found.append(_from_predictions(options.predictions, search))
+    if RUN in options.submissions or not found:
+        run = _from_run_phase(search, options.samples or 1, asked=RUN in options.submissions, alone=not found)
+        found += [run] if run is not None else []
     if not found:
         raise UsageError(
             "There is nothing to score: no submission was named.",
-            hint="Name one, such as --submission solution, --submission FOLDER or --predictions FILE.jsonl.",
+            hint="Name one, such as --submission solution, --submission FOLDER or --predictions FILE.jsonl. "
+            "(Without one, the run phase of tasks that have a run.py makes the artifacts.)",
         )
     found = _renamed(found, search.warn)
     seen: set[str] = set()
@@ -117,7 +122,7 @@ def lasting_word(submission: Submission) -> str | None:
     record = submission.record
     if record.kind == "predictions":
         return None
-    if record.kind in ("solution", "empty", "wrong"):
+    if record.kind in ("solution", "empty", "wrong", "run"):
         return record.path or record.name
     return f"{record.name}={record.path}"
 
@@ -148,6 +153,28 @@ def _from_word(word: str, search: Search) -> Submission:
     path = Path(word)
     base = path.name if path.name not in ("", "..") else path.resolve().name
     return _from_path(checked_name(_stem(base), word), path, search)
+
+
+def _from_run_phase(search: Search, samples: int, *, asked: bool, alone: bool) -> Submission | None:
+    """What the run phases make, for the tasks that have one; None when no selected task does.
+
+    Without any submission the other tasks are left out, with a warning.
+    """
+    able = [task.task_id for task in search.tasks if task.run_script is not None]
+    if not able:
+        if asked and alone:
+            raise UsageError("No selected task has a run.py.", hint="Write one, or hand in a submission.")
+        if asked:
+            search.warn("No selected task has a run.py, so nothing is made by a run phase.")
+        return None
+    if alone and len(able) < len(search.tasks):
+        rest = [task.task_id for task in search.tasks if task.run_script is None]
+        search.warn(
+            f"{len(rest)} of {len(search.tasks)} tasks have no run.py and are left out, such as {rest[0]}: "
+            "no submission was named."
+        )
+    sources = {number: Source(run=True) for number in range(1, samples + 1)}
+    return Submission(SubmissionRecord(name=RUN, kind="run"), dict.fromkeys(able, sources))
 
 
 def _from_tasks(

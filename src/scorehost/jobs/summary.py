@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scorehost.jobs.plan import Plan
     from scorehost.jobs.record import JobRecord
     from scorehost.jobs.scored import Scored
+    from scorehost.jobs.tally import CallTally
     from scorehost.model.result import ScoringDigests
 
 
@@ -33,6 +34,7 @@ def summarise(
     status: JobStatus,
     message: str = "",
     carried: int = 0,
+    calls: CallTally | None = None,
 ) -> Summary:
     """The summary of a job in which `attempts` are finished, `carried` of them by an earlier job."""
     whole = _Part()
@@ -67,6 +69,8 @@ def summarise(
         status=status,
         parent=None if record.parent is None else record.parent.job_id,
         carried=carried,
+        usage={} if calls is None else dict(sorted(calls.usage.items())),
+        adapter_isolation=None if calls is None else calls.isolation,
         message=message,
         started_at=record.created_at,
         finished_at=utc_now(),

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from scorehost.model.call import RoleUsage
 from scorehost.model.frozen import Frozen
 
 JobStatus = Literal["complete", "incomplete", "interrupted", "invalidated"]
@@ -90,6 +91,13 @@ class Summary(Group):
     status: JobStatus
     parent: str | None = Field(None, description="the job whose artifacts were scored again")
     carried: int = Field(0, description="attempts that stand as the parent, or its own, scored them")
+    usage: dict[str, RoleUsage] = Field(
+        default_factory=dict,
+        description="what calls of agents used, by role; calls of attempts made again too",
+    )
+    adapter_isolation: str | None = Field(
+        None, description="the user that adapters run as, or none; null where no role is bound"
+    )
     message: str = Field("", description="why it stopped early, or what makes it invalid")
     started_at: str
     finished_at: str

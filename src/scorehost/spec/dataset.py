@@ -72,6 +72,9 @@ class Task(Frozen):
         default_factory=dict
     )  # evaluation.shared_context, by what is written
     run_script: Path | None = None  # run.py
+    run_code: TreeFiles = Field(default_factory=dict)  # what the run phase sees at /attempt/task, run.py too
+    data: TreeFiles = Field(default_factory=dict)  # what lies in its workspace
+    run_dockerfile: Path | None = None  # environment/Dockerfile, when there is one
     solution: Path | None = None
     wrong: dict[str, Path] = Field(default_factory=dict)
     expected: dict[str, Expectation] = Field(default_factory=dict)  # expect.yaml of `wrong`, by name

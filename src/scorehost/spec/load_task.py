@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TASK_FILE = "task.yaml"
+_BESIDE_RUN = ("prompts", "schemas")  # never lib/ or shared/, which evaluators use and which may tell gold
 _FORMATS = {"scorehost": "scorehost.task/1", "ageval": ageval.FORMATS["task"]}
 _SCORE_RANGE: Loc = ("evaluation", "output", "score_range")
 
@@ -71,6 +73,7 @@ def load_task(folder: Path, around: Surroundings, *, shown: str) -> Task | None:
     environments = EnvironmentCheck(spec, tree, problems, task=folder, dataset=around.root, shown=shown).run()
     around.warnings += environments.warnings
     dockerfile = _single_recipe(folder, around, shown)
+    run_script, run_code, data = _run_phase(folder, around, shown)
     if len(problems) > before:
         return None
     return Task(
@@ -81,7 +84,10 @@ def load_task(folder: Path, around: Surroundings, *, shown: str) -> Task | None:
         evaluate_dockerfile=dockerfile,
         recipes=environments.recipes,
         shared_context=environments.shared_context,
-        run_script=_existing(folder / "run.py"),
+        run_script=run_script,
+        run_code={} if run_script is None else run_code,
+        data=data,
+        run_dockerfile=_existing(folder / "environment" / "Dockerfile"),
         solution=_existing(folder / "solution"),
         wrong=wrong,
         expected=expected,
@@ -201,6 +207,27 @@ def _code(folder: Path, around: Surroundings, shown: str) -> dict[str, Path]:
     if evaluator.is_file():
         code["evaluator.py"] = evaluator
     return dict(sorted(code.items()))
+
+
+def _run_phase(
+    folder: Path, around: Surroundings, shown: str
+) -> tuple[Path | None, dict[str, Path], dict[str, Path]]:
+    """run.py, what stands beside it in the run phase, and its data; nothing where there is no run.py."""
+    script = folder / "run.py"
+    if not os.path.lexists(script):
+        return None, {}, {}
+    if script.is_symlink() or not script.is_file():
+        text = "must be a file, and is something else"
+        around.problems.add(Place(f"{shown}/run.py"), "", text, "Put the file itself there")
+        return None, {}, {}
+    code = {"run.py": script}
+    for name in _BESIDE_RUN:
+        found = collect(
+            folder / name, within=folder / name, shown=f"{shown}/{name}", problems=around.problems
+        )
+        code |= {f"{name}/{path}": file for path, file in found.items()}
+    data = collect(folder / "data", within=folder / "data", shown=f"{shown}/data", problems=around.problems)
+    return script, code, data
 
 
 def _single_recipe(folder: Path, around: Surroundings, shown: str) -> Path | None:

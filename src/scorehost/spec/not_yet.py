@@ -50,7 +50,6 @@ PROFILES = (
         "scoring in the run phase's own container",
         "Write `isolated: true`, which named environments need too",
     ),
-    NotYet(("run_host",), _always, "the run phase", "Remove the key, and hand in submissions"),
 )
 
 

@@ -19,6 +19,17 @@ class EvaluateHost(Frozen):
     warm: int = Field(1, ge=0, le=64)
 
 
+class RunHost(Frozen):
+    """The container of the run phase. Its image: environment/Dockerfile of the task, else `docker_image`,
+    else that of `evaluate_host`. `network`: one of the engine's, by its name, or none. `tmpfs_mb`: of each
+    writable place.
+    """
+
+    docker_image: str | None = Field(None, min_length=1)
+    network: str = Field("none", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=128)
+    tmpfs_mb: int = Field(256, ge=1, le=1_048_576)
+
+
 class EngineChoice(Frozen):
     """Which engine; None: DOCKER_HOST, else the current docker context, else the default socket."""
 
@@ -31,6 +42,7 @@ class Profiles(Frozen):
     format: Literal["scorehost.profiles/1"] = "scorehost.profiles/1"
     environment: Literal["docker"] = "docker"
     evaluate_host: EvaluateHost = EvaluateHost()
+    run_host: RunHost = RunHost()
     engine: EngineChoice = EngineChoice()
     concurrency: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = "auto"
     agent_profiles: dict[str, Role] = Field(default_factory=dict)

@@ -32,6 +32,7 @@ class Role(Frozen):
     """One binding. `command` is for executor `command`, `base_url` and `api_key` are for `openai`.
 
     `timeout_seconds` is for one call without its `retries`; `modes` None: all that the executor can play.
+    `phases`: where in an attempt it may be asked.
     `adapter_user` None: the one of the whole file.
     """
 
@@ -45,6 +46,7 @@ class Role(Frozen):
     pass_env: tuple[str, ...] = ()
     retries: int = Field(0, ge=0, le=10)
     modes: tuple[Mode, ...] | None = None
+    phases: tuple[Literal["run", "evaluate"], ...] = Field(("run", "evaluate"), min_length=1)
     max_concurrent: int | None = Field(None, ge=1, le=1024)
     requests_per_minute: float | None = Field(None, gt=0, le=1_000_000)
     adapter_user: str | None = Field(None, min_length=1)

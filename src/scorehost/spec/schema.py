@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, TypeAdapter
 
+from scorehost.model.call import CallRecord
 from scorehost.model.check import CheckRow
 from scorehost.model.failure import Failure
 from scorehost.model.frozen import Frozen
@@ -33,7 +34,12 @@ WRITTEN: dict[str, type[BaseModel]] = {
     "submission": SubmissionCard,
     "expect": Expectation,
 }
-MADE: dict[str, type[BaseModel]] = {"result": Result, "checks": ChecksFile, "failure": Failure}
+MADE: dict[str, type[BaseModel]] = {
+    "result": Result,
+    "checks": ChecksFile,
+    "failure": Failure,
+    "call": CallRecord,
+}
 _FORMAT_NEEDED = {"task", "dataset", "profiles"}
 
 

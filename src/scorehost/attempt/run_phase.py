@@ -1,0 +1,97 @@
+"""The run phase of one attempt: fed, carried out, and what it published taken in as a submission is."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from scorehost.attempt.agents import AttemptAgents
+from scorehost.attempt.bench import Bench
+from scorehost.attempt.blueprints import run_blueprint
+from scorehost.attempt.inputs import run_inputs
+from scorehost.attempt.intake import HandIn
+from scorehost.attempt.order import Order, Source
+from scorehost.attempt.shelf import Shelf
+from scorehost.engine.threads import in_thread
+from scorehost.errors import AttemptFailed
+from scorehost.hosts.blueprint import ARTIFACTS, TASK, TOOLS, WORKSPACE
+from scorehost.hosts.host import Site
+from scorehost.hosts.production import Produced, Production, produce
+from scorehost.hosts.tree import Entry, Tree, read_tree
+from scorehost.model.failure import Phase, failure
+from scorehost.model.json import digest
+from scorehost.model.result import HostUsage
+
+
+@dataclass(slots=True)
+class RunPhase:
+    """What came of it, as far as it went: `end` None while it has not ended by itself or by a limit."""
+
+    end: Produced | None = None
+    hand_in: HandIn | None = None
+    host: HostUsage | None = None
+    log: bytes = b""
+    digest: str = ""
+
+
+async def carry_out(
+    bench: Bench,
+    order: Order,
+    site: Site,
+    agents: AttemptAgents | None,
+    *,
+    staging: Path,
+    take: Callable[[Source], Awaitable[HandIn]],
+    run: RunPhase,
+) -> HandIn:
+    """Runs run.py of the task and gives what it published; `run` is filled in, also on the way to a failure.
+
+    `staging` is a folder of ours that need not exist; it is gone afterwards. Raises as `produce` and `take`.
+    """
+    task = order.task
+    plan = run_blueprint(task, bench.dataset.profiles)
+    image = await bench.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
+    code, data = await in_thread(lambda: _read(order), bench.files)
+    tools = Tree(bench.tools.tools.entries + _below(WORKSPACE, data), (WORKSPACE,))
+    run.digest = digest({"code": code.digest, "data": data.digest, "image": image.id})
+    shelf = Shelf(task.spec, staging)
+    production = Production(
+        site=site,
+        blueprint=plan,
+        image=image,
+        trees={TOOLS: tools, TASK: code, ARTIFACTS: Tree(), WORKSPACE: Tree()},
+        data_bytes=data.size,
+        inputs=run_inputs(order),
+        shelf=shelf,
+        agents=None if agents is None else agents.during(Phase.RUN),
+        roles=tuple(role.id for role in task.spec.agent_profiles),
+    )
+    try:
+        run.end = await produce(production)
+        run.hand_in = await take(Source(shelf.done if shelf.done.is_dir() else None))
+        return run.hand_in
+    finally:
+        run.host = production.usage
+        run.log = production.log.content() if production.log is not None else b""
+        with anyio.CancelScope(shield=True):
+            await in_thread(lambda: shutil.rmtree(staging, ignore_errors=True), bench.files)
+
+
+def _read(order: Order) -> tuple[Tree, Tree]:
+    task = order.task
+    try:
+        return read_tree(sorted(task.run_code.items())), read_tree(sorted(task.data.items()))
+    except OSError as error:
+        text = f"a file of the task's run phase cannot be read any more: {error.strerror}"
+        raise AttemptFailed(failure(Phase.PREPARE, "changed_input", text)) from error
+
+
+def _below(folder: str, tree: Tree) -> tuple[Entry, ...]:
+    return tuple(
+        Entry(f"{folder}/{each.path}", each.source, each.sha256, each.size, each.executable)
+        for each in tree.entries
+    )

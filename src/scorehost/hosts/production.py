@@ -1,0 +1,207 @@
+"""The run phase: run.py in a container of its own until it returns, fails or reaches a limit; then dead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn, Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from scorehost.engine.door import Image
+from scorehost.errors import AttemptFailed
+from scorehost.hosts.agents import Agents
+from scorehost.hosts.blueprint import ROOT, TASK, TOOLS, Blueprint
+from scorehost.hosts.capture import Capture
+from scorehost.hosts.clock import StandingClock
+from scorehost.hosts.evaluator import Dialogue, Talk
+from scorehost.hosts.frames import (
+    Budget,
+    BudgetSpent,
+    FailedFrame,
+    Log,
+    Request,
+    ResultFrame,
+    Start,
+)
+from scorehost.hosts.groups import task_group
+from scorehost.hosts.host import Host, Site, attached, made_host, started
+from scorehost.hosts.messages import CloseSession, Invoke, Judge, Publish, Session
+from scorehost.hosts.sessions import Refused, Sessions
+from scorehost.hosts.tree import Tree
+from scorehost.model.failure import Blame, Phase, failure, is_agents
+from scorehost.model.result import HostUsage
+
+INVOCATIONS, WALL_TIME = "agent_invocations", "wall_time_seconds"
+ENTRYPOINT = "run:run"
+
+
+class Shelf(Protocol):
+    """Takes what the run phase hands over."""
+
+    def take(self, part: Publish) -> None:
+        """Takes one part. Raises Refused, DiskFull."""
+
+
+@dataclass(slots=True)
+class Production:
+    """What `produce` needs, and where it leaves what it learned, also when it fails: `usage` and `log`."""
+
+    site: Site
+    blueprint: Blueprint
+    image: Image
+    trees: Mapping[str, Tree]
+    data_bytes: int
+    inputs: dict[str, Any]
+    shelf: Shelf
+    agents: Agents | None
+    roles: tuple[str, ...]
+    usage: HostUsage | None = None
+    log: Capture | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Produced:
+    """How the run phase ended. `limit`: the key of the limit that ended it. `why`: why it failed."""
+
+    status: Literal["completed", "failed", "stopped"]
+    limit: str | None = None
+    why: str = ""
+
+
+async def produce(order: Production) -> Produced:
+    """Carries the run phase out; its container, and every process in it, is gone before this returns.
+
+    Raises AttemptFailed for what is not run.py's doing: engine, image, an agent's fault not caught; DiskFull.
+    """
+    async with made_host(
+        order.site, order.blueprint, order.image, order.trees, workspace_bytes=order.data_bytes
+    ) as host:
+        try:
+            with order.site.timed("run"):
+                end = await _talked(order, host)
+            host.ended = host.ended or ("timed_out" if end.limit == WALL_TIME else "")
+            await _dead(host)
+        finally:
+            order.usage = host.report()
+    return end
+
+
+async def _talked(order: Production, host: Host) -> Produced:
+    order.log = Capture(order.blueprint.limits.output_bytes)
+    serve = RunRequests(order.shelf, order.agents)
+    checked = {f"{ROOT}/{folder}": order.trees[folder].digest for folder in (TOOLS, TASK)}
+    async with attached(host) as stream:
+        await started(order.site, host)
+        dialogue = Dialogue(
+            host=host,
+            stream=stream,
+            start=Start(
+                entrypoint=ENTRYPOINT,
+                inputs=order.inputs,
+                environments=(),
+                single=False,
+                trees=tuple(checked),
+                roles=order.roles,
+                phase="run",
+            ),
+            trees=checked,
+            clock=StandingClock(order.blueprint.limits.wall_time_seconds),
+            log=order.log,
+            serve=serve,
+            begin=lambda: None,
+            near_end=_nothing,
+        )
+        talk = Talk(dialogue)
+        async with task_group() as group:
+            group.start_soon(talk.listen, group)
+            await talk.greet()
+            with anyio.move_on_after(order.blueprint.limits.wall_time_seconds) as wall:
+                await _first_of(talk.spoken, serve.over)
+            group.cancel_scope.cancel()
+        if serve.limit:
+            return Produced("stopped", serve.limit)
+        if wall.cancelled_caught:
+            return Produced("stopped", WALL_TIME)
+        return await _told(dialogue, talk, serve)
+
+
+async def _first_of(*events: anyio.Event) -> None:
+    async with task_group() as group:
+
+        async def wait(event: anyio.Event) -> None:
+            await event.wait()
+            group.cancel_scope.cancel()
+
+        for event in events:
+            group.start_soon(wait, event)
+
+
+async def _told(dialogue: Dialogue, talk: Talk, serve: RunRequests) -> Produced:
+    if talk.reason is not None:
+        return Produced("failed", why=f"{talk.reason.kind}: {talk.reason.message}")
+    if isinstance(talk.said, ResultFrame):
+        return Produced("completed")
+    if isinstance(talk.said, FailedFrame):
+        error = talk.said.error
+        if is_agents(error.kind) and error.kind in serve.sessions.told:
+            _not_its_doing(error.kind, f"{serve.sessions.told[error.kind]}; {error.message}")
+        return Produced("failed", why=error.message)
+    why = await dialogue.why_it_ended(greeted=True)
+    if why.blame in (Blame.ENVIRONMENT, Blame.ENGINE):
+        _not_its_doing(why.kind, why.message.replace("the evaluator", "the run phase"))
+    return Produced("failed", why=why.message.replace("the evaluator", "run.py"))
+
+
+def _not_its_doing(kind: str, text: str) -> NoReturn:
+    raise AttemptFailed(failure(Phase.RUN, kind, text, retryable=False))
+
+
+async def _dead(host: Host) -> None:
+    """Kills what still runs, and sees that nothing does. Raises AttemptFailed: engine_lost."""
+    ended = host.ended
+    host.ended = ""
+    await host.end(ended or "removed")
+    state = await host.state()
+    if state is not None and state.running:
+        text = "the container of the run phase could not be ended, so nothing may be scored"
+        raise AttemptFailed(failure(Phase.RUN, "engine_lost", text))
+
+
+async def _nothing() -> None:
+    return
+
+
+class RunRequests:
+    """Serves the requests of one run.py: sessions that are tied to no host, and what it publishes."""
+
+    def __init__(self, shelf: Shelf, agents: Agents | None) -> None:
+        self._shelf = shelf
+        self._budget = Budget()
+        self.sessions = Sessions(agents)
+        self.limit = ""
+        self.over = anyio.Event()  # a limit was reached
+
+    def count(self, line: Log) -> None:
+        """Counts a line for the journal. Raises ChannelViolation when there are too many."""
+        self._budget.spend(line)
+
+    async def answer(self, request: Request, group: TaskGroup) -> Mapping[str, Any] | None:  # noqa: ARG002
+        """The value of one reply. Raises as `Sessions.answer` does, and DiskFull."""
+        if isinstance(request, Publish):
+            self._shelf.take(request)
+            return None
+        if isinstance(request, (Session, Invoke, Judge, CloseSession)):
+            try:
+                return await self.sessions.answer(request)
+            except BudgetSpent as error:
+                if error.kind or not isinstance(request, (Invoke, Judge)):
+                    raise
+                # The limit of the task ends the run phase; nobody waits for an answer any more.
+                self.limit = INVOCATIONS
+                self.over.set()
+                await anyio.sleep_forever()
+        raise Refused(
+            "ScoringError", "scoring hosts are for the evaluator; run.py works in its own container"
+        )

@@ -1,0 +1,255 @@
+"""A pipeline whose second stage is a judge: its verdicts, its failures, and what stays of each call."""
+
+from __future__ import annotations
+
+import base64
+import urllib.parse
+
+import pytest
+from agent_jobs import job, only, write_job
+
+pytestmark = pytest.mark.docker
+
+# As authors write it: an audit by a program, then a judge that can look into the second host.
+PIPELINE = """
+from ageval_sdk import evaluation_check
+
+async def evaluate(inputs):
+    audit = await inputs["scoring"].exec("audit", ["test", "-s", inputs["artifacts"]["answer"]])
+    checks = [evaluation_check("audit", status="PASS" if audit.ok else "FAIL", exec_result=audit)]
+    if audit.exit_code != 0:
+        return {"status": "FAIL", "score": 0.0, "checks": checks}
+    async with inputs["agent"].session("judge", environment="verification") as session:
+        reply = await session.invoke(inputs["parameters"]["verify_prompt"])
+    ok = bool(reply.get("ok"))
+    status = "PASS" if ok else "FAIL"
+    checks.append(evaluation_check("judged", status=status, message=reply.get("reason", "")))
+    return {"status": "PASS" if ok else "FAIL", "score": 1.0 if ok else 0.5, "checks": checks}
+"""
+JUDGE = """
+found = ask(["cat", "/attempt/artifacts/answer.txt"])["stdout"]
+gold = ask(["cat", "/attempt/evaluation/gold.txt"])["stdout"]
+ok = found == "42" and gold == "gold"
+say(reply(output={"ok": ok, "reason": "" if ok else f"{found} is not the answer"}))
+"""
+PARAMETERS = {"verify_prompt": "is the answer right?"}
+
+
+def piped(tmp_path, judge, files=None, *, evaluator=PIPELINE, options=None, **keys):
+    root = write_job(tmp_path, evaluator, {"judge": (judge, keys)}, parameters=PARAMETERS)
+    return only(job(root, files, **(options or {})))
+
+
+def test_a_right_answer_passes_and_every_turn_and_exec_is_in_the_record(tmp_path):
+    made = piped(tmp_path, JUDGE)
+    assert (made.result["status"], made.result["score"], made.outcome.exit_status) == ("PASS", 1.0, 0)
+    assert made.result["agent_invocations"] == 1
+    assert [host["name"] for host in made.result["hosts"]] == ["evaluator", "audit", "verification"]
+    first, second, turn = made.lines()
+    assert first["output"]["exec"]["argv"] == ["cat", "/attempt/artifacts/answer.txt"]
+    assert (second["environment"], turn["output"]) == ("verification", {"ok": True, "reason": ""})
+    assert turn["token_usage"]["input_tokens"] == 3
+    record = made.call()
+    assert (record["role"], record["turn"], record["environment"]) == ("judge", 1, "verification")
+    assert {"evaluation/calls/1/call.json", "evaluation/calls/1/request.json"} <= made.manifested()
+    assert "evaluation/observation.jsonl" in made.manifested()
+    # Its execs are those of the host: logged, and counted.
+    assert made.log("verification.1.stdout.log") == "42"
+    assert made.result["hosts"][2]["execs"] == 2
+    usage = made.outcome.summary["usage"]["judge"]
+    assert (usage["calls"], usage["input_tokens"], usage["output_tokens"], usage["missing_counts"]) == (
+        1,
+        3,
+        5,
+        0,
+    )
+    assert made.outcome.summary["adapter_isolation"] == "none"
+
+
+def test_a_wrong_answer_fails_with_the_judges_reason(tmp_path):
+    made = piped(tmp_path, JUDGE, {"artifacts/answer.txt": "41"})
+    assert (made.result["status"], made.result["score"]) == ("FAIL", 0.5)
+    assert made.checks[1]["message"] == "41 is not the answer"
+
+
+def test_the_judge_is_not_asked_when_the_audit_fails(tmp_path):
+    made = piped(tmp_path, JUDGE, {"artifacts/answer.txt": ""})
+    assert (made.result["status"], made.result["agent_invocations"]) == ("FAIL", 0)
+    assert [host["name"] for host in made.result["hosts"]] == ["evaluator", "audit"]
+    assert not (made.folder / "evaluation/observation.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("judge", "kind"),
+    [
+        ("time.sleep(60)", "adapter_timeout"),
+        ("say(reply())\nsys.exit(3)", "adapter_exit"),
+        ("say(reply())\nsay(reply())", "adapter_malformed"),
+        ("say(reply(request_id='LEFT OUT'))", "adapter_provenance"),
+        ("sys.stdout.write('x' * 100_000_000)", "adapter_overflow"),
+    ],
+)
+def test_a_judge_that_fails_is_an_error_of_the_adapter_and_no_score(tmp_path, judge, kind):
+    made = piped(tmp_path, judge, timeout_seconds=4)
+    error = made.result["error"]
+    assert (made.result["status"], made.result["score"], error["kind"]) == ("ERROR", None, kind)
+    assert (error["blame"], error["phase"]) == ("adapter", "evaluate")
+    assert error["message"].startswith("role `judge`: ")
+    assert made.call()["fault"]["kind"] == kind
+    assert made.outcome.status == "complete"
+    assert made.outcome.summary["n"] == 0
+    assert made.result["timing"]["evaluate"] < 4 + 5
+
+
+@pytest.mark.parametrize(
+    ("judge", "kind"),
+    [
+        ("say(reply(cache_hit=True))", "adapter_cache_hit"),
+        ("say(reply(request_id='again', output={'ok': True}))", "adapter_duplicate_id"),
+    ],
+)
+def test_a_reply_that_was_not_made_for_this_job_makes_it_invalid(tmp_path, judge, kind):
+    made = piped(
+        tmp_path,
+        judge,
+        evaluator=PIPELINE.replace(
+            '["verify_prompt"])', '["verify_prompt"])\n        reply = await session.invoke("once more")'
+        ),
+    )
+    assert (made.kind, made.outcome.status, made.outcome.exit_status) == (kind, "invalidated", 3)
+
+
+CAUGHT = """
+from ageval_sdk import AdapterFault
+def evaluate(inputs):
+    try:
+        with inputs["agent"].session("judge") as session:
+            session.invoke("?")
+    except AdapterFault as fault:
+        return {"status": "FAIL", "metrics": {"kind": fault.kind}}
+"""
+
+
+def test_a_fault_that_is_caught_leaves_a_warning_beside_the_verdict(tmp_path):
+    made = piped(tmp_path, "sys.exit(3)", evaluator=CAUGHT)
+    assert (made.result["status"], made.result["metrics"]) == ("FAIL", {"kind": "adapter_exit"})
+    assert any("role judge: adapter_exit" in warning for warning in made.result["warnings"])
+
+
+ASKED_TOO_OFTEN = """
+from ageval_sdk import LimitReached, ScoringError, UnknownEnvironment, UnknownRole
+def evaluate(inputs):
+    scoring, agent, raised = inputs["scoring"], inputs["agent"], []
+    def trial(error, function):
+        try:
+            function()
+        except error as refused:
+            raised.append(f"{type(refused).__name__}: {refused}")
+    def opened(*names, **more):
+        with agent.session(*names, **more):
+            pass
+    trial(UnknownRole, lambda: opened("solver"))
+    trial(UnknownRole, lambda: opened("other"))
+    trial(UnknownEnvironment, lambda: opened("judge", environment="nosuch"))
+    with agent.session("judge", environment="audit") as session:
+        trial(ScoringError, lambda: scoring.exec("audit", ["true"]))
+        trial(ScoringError, lambda: scoring.reset("audit"))
+        trial(ScoringError, lambda: opened("judge", environment="audit"))
+        for _ in range(3):
+            session.invoke("?")
+        trial(LimitReached, lambda: session.invoke("?"))
+    again = scoring.exec("audit", ["true"]).exit_code
+    with scoring.open("audit", ["cat"]):
+        trial(ScoringError, lambda: opened("judge", environment="audit"))
+    return {"status": "PASS", "metrics": {"raised": raised, "again": again}}
+"""
+
+
+def test_what_may_not_be_is_refused_and_costs_nothing(tmp_path):
+    roles = {"judge": ("say(reply())", {}), "solver": ("say(reply())", {"phases": ["run"]})}
+    made = only(job(write_job(tmp_path, ASKED_TOO_OFTEN, roles)))
+    assert made.result["status"] == "PASS", made.result["error"]
+    raised = made.result["metrics"]["raised"]
+    assert [line.partition(":")[0] for line in raised] == [
+        "UnknownRole", "UnknownRole", "UnknownEnvironment",
+        "ScoringError", "ScoringError", "ScoringError", "LimitReached", "ScoringError",
+    ]  # fmt: skip
+    assert "bound for the phase run only" in raised[0]
+    assert "limits.agent_invocations" in raised[6]
+    assert made.result["metrics"]["again"] == 0
+    assert made.result["agent_invocations"] == 3
+
+
+CONVERSATION = """
+def evaluate(inputs):
+    with inputs["agent"].session("judge") as session:
+        first, second = session.invoke("one"), session.invoke("two")
+        found = session.judge(case_id="c", prompt="p", output="o", assertion={"id": "a", "description": "d"})
+    return {"status": "PASS" if found.passed else "FAIL",
+            "metrics": {"first": first.text, "second": second.text, "why": found.reason}}
+"""
+
+
+def test_turns_see_what_was_said_before_and_a_judgement_is_no_turn(tmp_path):
+    judge = """
+    if "mode" in request:
+        said = [message["content"] for message in request["messages"]]
+        say(reply(output=f"{request['turn']}: {said}"))
+    else:
+        say(reply(status="failed", reason=f"{request['case_id']} {request['assertion']['id']}"))
+    """
+    made = piped(tmp_path, judge, evaluator=CONVERSATION)
+    assert made.result["metrics"] == {"first": "1: []", "second": "2: ['one', '1: []']", "why": "c a"}
+    assert made.result["status"] == "FAIL"
+
+
+KEY = "k-3f9a8b7c/6d5e+4f3a~2b1c"
+SPY = """
+key = os.environ["JUDGE_KEY"]
+inside = ask(["sh", "-c", "env; cat /proc/net/dev; ls /sys/class/net"])["stdout"]
+print("the key is", key, file=sys.stderr)
+say(reply(output={"ok": True, "reason": f"{key} {inside}"}))
+"""
+
+
+def test_a_judge_has_its_key_outside_and_neither_key_nor_network_inside(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUDGE_KEY", KEY)
+    made = piped(tmp_path, SPY, pass_env=["JUDGE_KEY"])
+    assert made.result["status"] == "PASS"
+    inside = made.log("verification.1.stdout.log")
+    assert "JUDGE" not in inside
+    assert inside.splitlines()[-1] == "lo"
+    forms = {KEY, base64.b64encode(KEY.encode()).decode(), urllib.parse.quote(KEY, safe="")}
+    searched = 0
+    for path in made.outcome.folder.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            searched += 1
+            assert not [form for form in forms if form.encode() in data], path
+    assert searched > 10
+    assert "[secret]" in made.checks[1]["message"]
+
+
+def test_calls_and_tokens_of_a_job_have_an_end_that_a_resume_remembers(tmp_path):
+    root = write_job(tmp_path, PIPELINE, {"judge": (JUDGE, {})}, parameters=PARAMETERS)
+    outcome = job(root, repeat=3, concurrency=1, max_calls=2)
+    kinds = sorted(row.error.kind if row.error else row.status for row in outcome.rows)
+    assert kinds == ["PASS", "PASS", "budget_spent"]
+    assert outcome.summary["usage"]["judge"]["calls"] == 2
+    again = {"submissions": (), "resume": outcome.job_id, "rerun": "error"}
+    kept = job(root, **again, max_tokens=16)  # two calls of 8 tokens are spent already
+    assert [row.error.kind for row in kept.rows if row.error] == ["budget_spent"]
+    done = job(root, **again, max_tokens=17)
+    assert [row.status for row in done.rows] == ["PASS"] * 3
+    assert done.summary["usage"]["judge"]["calls"] == 3
+
+
+def test_a_request_id_of_an_earlier_sitting_is_known_after_a_resume(tmp_path):
+    judge = JUDGE.replace("say(reply(", "say(reply(request_id='the same', ")
+    root = write_job(tmp_path, PIPELINE, {"judge": (judge, {})}, parameters=PARAMETERS)
+    outcome = job(root, {"artifacts/answer.txt": "42"}, fail_fast=True, concurrency=1)
+    assert outcome.status == "complete"
+    (root / "runs" / outcome.job_id / "attempts" / "t" / "s" / "1.1" / "result.json").unlink()
+    resumed = job(root, submissions=(), resume=outcome.job_id)
+    assert [row.error.kind for row in resumed.rows] == ["adapter_duplicate_id"]
+    assert resumed.status == "invalidated"
