@@ -55,7 +55,8 @@ def evaluate(inputs):
         named = scoring.exec("closed", [*ALL, "named"])
     own = subprocess.run([*ALL, "evaluator"], capture_output=True, text=True)
     print(named.stderr, own.stderr)
-    return {{"status": "PASS", "metrics": {{"named": json.loads(named.stdout), "evaluator": json.loads(own.stdout)}}}}
+    seen = {{"named": json.loads(named.stdout), "evaluator": json.loads(own.stdout)}}
+    return {{"status": "PASS", "metrics": seen}}
 """
 SINGLE = """
 import json
@@ -140,7 +141,7 @@ def found(privileged, tmp_path_factory) -> Found:
 
 
 def attacked(folder: Path, runtime: str, image: str) -> dict[str, dict]:
-    """place -> {observed, tried}."""
+    """What each place saw and tried: place -> {observed, tried}."""
 
     async def scored(evaluator: str, name: str, **evaluation) -> dict:
         root = write_task(

@@ -13,7 +13,7 @@ from trial import IMAGE
 pytestmark = pytest.mark.docker
 
 ATTACK = Path(__file__).parent / "attack"
-RIGHTS = "SYS_ADMIN SYS_PTRACE NET_ADMIN NET_RAW SYS_NICE IPC_LOCK SYSLOG MKNOD".split()
+RIGHTS = ["SYS_ADMIN", "SYS_PTRACE", "NET_ADMIN", "NET_RAW", "SYS_NICE", "IPC_LOCK", "SYSLOG", "MKNOD"]
 WORK = [
     "a device of the machine's memory made",
     "a file system opened",

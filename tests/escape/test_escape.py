@@ -1,4 +1,4 @@
-"""What a scoring host must not be able to do, each tried from inside a real one, on every runtime there is."""
+"""What a scoring host must not be able to do, tried from inside a real one, on every runtime there is."""
 
 from __future__ import annotations
 

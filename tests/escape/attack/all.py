@@ -6,7 +6,7 @@ import sys
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from attack import ATTEMPTS, OBSERVED, files, gold, kernel, network, processes, tried  # noqa: F401, E402
+from attack import ATTEMPTS, OBSERVED, files, gold, kernel, network, processes, tried  # noqa: F401
 
 
 def main():

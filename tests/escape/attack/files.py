@@ -125,10 +125,37 @@ def _opened(path, flags=os.O_RDONLY):
     return lambda: os.close(os.open(path, flags | os.O_NONBLOCK))
 
 
-for _name in (
-    "mem kmem port kmsg sda sda1 vda vdb nvme0n1 xvda loop-control loop0 fuse kvm net/tun vsock vhost-vsock "
-    "vhost-net mapper/control cpu/0/msr userfaultfd snapshot hpet rtc0 uinput dri/card0 console mcelog btrfs-control"
-).split():
+for _name in [
+    "mem",
+    "kmem",
+    "port",
+    "kmsg",
+    "sda",
+    "sda1",
+    "vda",
+    "vdb",
+    "nvme0n1",
+    "xvda",
+    "loop-control",
+    "loop0",
+    "fuse",
+    "kvm",
+    "net/tun",
+    "vsock",
+    "vhost-vsock",
+    "vhost-net",
+    "mapper/control",
+    "cpu/0/msr",
+    "userfaultfd",
+    "snapshot",
+    "hpet",
+    "rtc0",
+    "uinput",
+    "dri/card0",
+    "console",
+    "mcelog",
+    "btrfs-control",
+]:
     attempt(f"/dev/{_name}", *ABSENT)(_opened(f"/dev/{_name}"))
 for _path in (
     "/proc/sysrq-trigger",
