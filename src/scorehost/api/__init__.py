@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from scorehost.api.place import engine_host
     from scorehost.api.planning import DryRun, Planned, plan
     from scorehost.api.probing import probe
+    from scorehost.api.reporting import ReportFormat, logs, report
     from scorehost.api.rescoring import rescore
     from scorehost.api.running import run, score
     from scorehost.api.scaffold import init
+    from scorehost.api.scorer import Scored, Scorer, open_scorer
     from scorehost.hosts.clean import CleanReport
+    from scorehost.jobs.attempt_logs import AttemptLog, Wanted
     from scorehost.jobs.compare.markdown import comparison_markdown
     from scorehost.jobs.compare.wording import Words, comparison_words
     from scorehost.jobs.options import RunOptions
@@ -49,11 +52,19 @@ _WHERE = {
     "plan": "scorehost.api.planning",
     "probe": "scorehost.api.probing",
     "own_masker": "scorehost.spec.own_secrets",
+    "ReportFormat": "scorehost.api.reporting",
+    "logs": "scorehost.api.reporting",
+    "report": "scorehost.api.reporting",
     "rescore": "scorehost.api.rescoring",
     "run": "scorehost.api.running",
     "score": "scorehost.api.running",
     "init": "scorehost.api.scaffold",
+    "Scored": "scorehost.api.scorer",
+    "Scorer": "scorehost.api.scorer",
+    "open_scorer": "scorehost.api.scorer",
     "CleanReport": "scorehost.hosts.clean",
+    "AttemptLog": "scorehost.jobs.attempt_logs",
+    "Wanted": "scorehost.jobs.attempt_logs",
     "RunOptions": "scorehost.jobs.options",
     "JobEvent": "scorehost.jobs.outcome",
     "JobOutcome": "scorehost.jobs.outcome",
@@ -64,6 +75,7 @@ _WHERE = {
 }
 
 __all__ = [
+    "AttemptLog",
     "CheckReport",
     "CleanReport",
     "DryRun",
@@ -72,11 +84,15 @@ __all__ = [
     "JobOutcome",
     "Move",
     "Planned",
+    "ReportFormat",
     "Rescored",
     "Row",
     "RunOptions",
+    "Scored",
+    "Scorer",
     "TaskLine",
     "Trial",
+    "Wanted",
     "Watch",
     "Words",
     "check",
@@ -88,9 +104,12 @@ __all__ = [
     "engine_host",
     "import_humaneval",
     "init",
+    "logs",
+    "open_scorer",
     "own_masker",
     "plan",
     "probe",
+    "report",
     "rescore",
     "run",
     "score",

@@ -15,7 +15,7 @@ from scorehost.attempt.atomic import disk_errors, make_folder, sync_folder, writ
 from scorehost.attempt.intake import HandIn
 from scorehost.attempt.names import escaped
 from scorehost.model import json
-from scorehost.model.check import CheckRow
+from scorehost.model.check import MAX_BYTES, CheckRow
 from scorehost.model.frozen import Frozen
 from scorehost.model.masking import Masker
 from scorehost.model.result import Result
@@ -142,6 +142,12 @@ class Draft:
     def _note(self, path: str, size: int, sha256: str) -> None:
         shown = escaped(path)
         self._files[shown] = ManifestFile(path=shown, size=size, sha256=sha256)
+
+
+def read_checks(folder: Path) -> tuple[CheckRow, ...]:
+    """The rows of an attempt's checks.json. Raises OSError, and ValidationError when it is damaged."""
+    data = json.parse((folder / "evaluation" / "checks.json").read_bytes(), max_bytes=4 * MAX_BYTES)
+    return tuple(CheckRow.model_validate_json(json.canonical(row)) for row in data["checks"])
 
 
 @contextmanager
