@@ -78,30 +78,36 @@ def evaluate(inputs):
     assert (metrics["after"]["stdout"], metrics["after"]["oom_killed"]) == ("clean\n", False)
 
 
-@pytest.mark.parametrize(
-    ("files", "row"),
-    [
-        ({"workspace/in/big": bytes(40 << 20)}, {"tmpfs_mb": 16, "limits": {"memory_mb": 24}}),
-        ({f"workspace/in/{n}": "x" for n in range(300)}, {"tmpfs_mb": 1}),
-    ],
-    ids=["memory", "space"],
-)
-async def test_a_workspace_too_large_to_be_copied_is_told_and_no_trouble_of_the_environment(
-    scoring, files, row
-):
-    scored = await scoring(
-        """
+COPY = """
 def evaluate(inputs):
-    runs = [inputs["scoring"].exec("work", ["echo", "runs"]) for _ in range(6)]
-    return {"status": "FAIL" if any(r.host_lost for r in runs) else "PASS"}
-""",
-        submission=files,
-        artifacts={"publishable": [{"id": "tree", "path": "workspace/in", "kind": "tree"}]},
-        evaluation={"environments": {"work": {"docker_image": IMAGE, "workspace": "copy", **row}}},
+    runs = [inputs["scoring"].exec("work", ["find", "/attempt/workspace", "-type", "f"]) for _ in range(6)]
+    lost = any(r.host_lost for r in runs)
+    return {"status": "FAIL" if lost else "PASS", "metrics": {"files": len(runs[0].stdout.splitlines())}}
+"""
+
+
+def copying(**row):
+    """Keys of a task whose only host has a writable copy of the workspace."""
+    return {
+        "artifacts": {"publishable": [{"id": "tree", "path": "workspace/in", "kind": "tree"}]},
+        "evaluation": {"environments": {"work": {"docker_image": IMAGE, "workspace": "copy", **row}}},
+    }
+
+
+async def test_a_workspace_too_large_to_be_copied_is_told_and_no_trouble_of_the_environment(scoring):
+    scored = await scoring(
+        COPY,
+        submission={"workspace/in/big": bytes(40 << 20)},
+        **copying(tmpfs_mb=16, limits={"memory_mb": 24}),
     )
     assert (scored.result.status, scored.kind) == ("FAIL", None), scored.result.error
     assert scored.result.warnings[0].startswith("the workspace could not be copied into work")
     assert len(scored.result.hosts) == 5  # the evaluator's, and one with three replacements
+
+
+async def test_a_workspace_of_many_small_files_has_room_in_memory(scoring):
+    files = {f"workspace/in/{number % 7}/{number}": "x" for number in range(600)}
+    assert (await scoring.passing(COPY, submission=files, **copying(tmpfs_mb=1)))["files"] == 600
 
 
 async def test_a_host_that_runs_out_of_memory_ten_times_ends(scoring, work):

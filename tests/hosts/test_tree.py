@@ -49,6 +49,12 @@ def test_the_digest_is_the_one_that_the_architecture_describes():
     assert tree.size == 6
 
 
+def test_a_copy_in_memory_takes_whole_pages_and_one_for_each_file_and_folder():
+    files = (Entry("a/b/empty", Path("-"), "", 0), Entry("a/x", Path("-"), "", 4097))
+    assert Tree(files, ("a", "c")).in_memory == (1 + 2 + 3) * 4096
+    assert Tree().in_memory == 0
+
+
 def test_a_tree_without_files_has_the_digest_of_nothing():
     assert Tree().digest == "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 

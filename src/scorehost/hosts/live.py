@@ -50,7 +50,7 @@ async def live_host(
     if warm is not None and not blueprint.copy_workspace:
         ready = await warm.take(blueprint, image)
     if ready is None:
-        size = cargo.workspace.size
+        size = cargo.workspace.in_memory
         async with made_host(site, blueprint, image, cargo.trees(blueprint), workspace_bytes=size) as host:
             met(host)
             if not blueprint.evaluator:

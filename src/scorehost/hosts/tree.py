@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CHUNK = 1024 * 1024
+_PAGE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,13 @@ class Tree:
         return sum(entry.size for entry in self.entries)
 
     @property
+    def in_memory(self) -> int:
+        """Bytes that a copy takes on a tmpfs: whole pages, and at least one for each file and folder."""
+        pages = sum(max(1, -(-entry.size // _PAGE)) for entry in self.entries)
+        folders = {entry.path[:end] for entry in self.entries for end in _slashes(entry.path)}
+        return (pages + len(folders | set(self.folders))) * _PAGE
+
+    @property
     def digest(self) -> str:
         """`sha256:` over `path NUL x-or-dash NUL content-sha256 LF` per file, in byte order of path."""
         digest = hashlib.sha256()
@@ -45,6 +53,10 @@ class Tree:
             mode = b"x" if entry.executable else b"-"
             digest.update(b"\0".join((name_bytes(entry.path), mode, entry.sha256.encode())) + b"\n")
         return "sha256:" + digest.hexdigest()
+
+
+def _slashes(path: str) -> list[int]:
+    return [place for place, letter in enumerate(path) if letter == "/"]
 
 
 def name_bytes(name: str) -> bytes:
