@@ -7,6 +7,7 @@ import time
 
 import anyio
 import pytest
+from adapter_scripts import SESSION
 
 from scorehost.adapters.execs import ExecAnswer
 from scorehost.adapters.records import observation_lines
@@ -175,3 +176,8 @@ async def test_a_try_that_worked_in_the_host_is_not_done_again(bench):
 async def test_a_line_without_end_overflows(bench):
     call = await bench.call("while True: os.write(1, b'x' * 65536)", exec_call=Host())
     assert call.fault.kind == "adapter_overflow"
+
+
+async def test_an_adapter_that_reads_nothing_of_a_long_request_may_answer(bench):
+    long = SESSION.model_copy(update={"prompt": "x" * 3_000_000})
+    assert (await bench.call("say(reply())", long, exec_call=Host())).fault is None

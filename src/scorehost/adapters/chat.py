@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scorehost.adapters.faults import AdapterFault
-from scorehost.adapters.replies import REPLY_BYTES
+from scorehost.adapters.replies import REPLY_BYTES, parse_object
 from scorehost.adapters.requests import AdapterRequest, JudgeRequest, SessionRequest
 from scorehost.model import json
 
@@ -77,11 +77,5 @@ def reply_value(
 
 
 def _judgement(content: str) -> dict[str, Any]:
-    try:
-        judged = json.parse(content.encode("utf-8", "surrogatepass"), max_bytes=REPLY_BYTES)
-    except json.BadJson as error:
-        text = f"the model was to answer with one JSON object: {error}"
-        raise AdapterFault("adapter_malformed", text) from None
-    if not isinstance(judged, dict):
-        raise AdapterFault("adapter_malformed", "the model was to answer with one JSON object")
+    judged = parse_object(content.encode("utf-8"), "the model's answer", max_bytes=REPLY_BYTES)
     return {key: judged.get(key) for key in ("status", "reason")}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+import structlog
 
 from scorehost.adapters.execs import ExecCall
 from scorehost.adapters.faults import AdapterFault
@@ -28,6 +29,7 @@ from scorehost.spec.roles import Role
 
 CLEANUP_SECONDS = 10.0  # removing folders and leftovers; what is left after it is told by its path
 _THREADS = 8
+_log = structlog.get_logger("scorehost.adapters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +115,10 @@ class CommandExecutor:
         try:
             yield folders
         finally:
-            with anyio.CancelScope(shield=True), anyio.move_on_after(CLEANUP_SECONDS):
+            with anyio.CancelScope(shield=True), anyio.move_on_after(CLEANUP_SECONDS) as limit:
                 await in_thread(lambda: remove_folders(folders), self._threads)
+            if limit.cancelled_caught:
+                _log.warning("a call's folder takes long to remove", command=f"rm -rf {folders.root}")
 
 
 def _state(command: ResolvedCommand) -> tuple[tuple[int, int, int] | None, ...]:

@@ -95,7 +95,7 @@ class EndpointExecutor:
             request=sent,
             value=value,
             fault=fault,
-            reply_data=kept[:REPLY_BYTES],
+            reply_data=kept,
             reply_bytes=len(data),
             reply_sha256=hashlib.sha256(data).hexdigest(),
             reply_masked=kept != data,

@@ -13,6 +13,7 @@ from pathlib import Path
 import structlog
 
 FILES, BYTES = 2_000, 64 * 1024 * 1024  # more than this is not read for a digest
+PREFIX = "scorehost-call-"
 _NAMES = ("work", "home", "config", "cache", "tmp")
 _log = structlog.get_logger("scorehost.adapters")
 
@@ -39,9 +40,27 @@ class CallFolders:
         return {name: _digest(self.root / name) for name in _NAMES}
 
 
+def own_mark() -> str:
+    """Who makes folders: `pid namespace-pid-start ticks` of this process; 0 for what is not to be known."""
+    try:
+        namespace = os.stat("/proc/self/ns/pid").st_ino  # noqa: PTH116 - a path that is always the same
+    except OSError:
+        namespace = 0
+    return f"{namespace}-{os.getpid()}-{start_ticks(os.getpid()) or 0}"
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process started, in ticks since the machine did (proc(5), field 22); None when it is dead."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in (b"Z", b"X") else int(fields[19])
+
+
 def make_folders(owner: tuple[int, int] | None) -> CallFolders:
     """Five empty folders that only `owner` (uid, gid; None: this process) may enter."""
-    root = Path(tempfile.mkdtemp(prefix="scorehost-call-"))
+    root = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{own_mark()}-"))
     try:
         for name in _NAMES:
             (root / name).mkdir(mode=0o700)

@@ -47,7 +47,8 @@ class Process:
                 view = view[os.write(self.stdin, view[:CHUNK]) :]
                 await anyio.lowlevel.checkpoint()
             except BlockingIOError:
-                await anyio.wait_writable(self.stdin)
+                with contextlib.suppress(anyio.ClosedResourceError):
+                    await anyio.wait_writable(self.stdin)
             except BrokenPipeError:
                 return
 
@@ -55,6 +56,7 @@ class Process:
         """End of file for the program."""
         if self._stdin_open:
             self._stdin_open = False
+            anyio.notify_closing(self.stdin)  # a write that waits there gives up
             _close(self._popen.stdin)
 
     async def read(self, descriptor: int) -> bytes:

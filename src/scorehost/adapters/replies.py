@@ -19,6 +19,8 @@ from scorehost.model.call import Mode, Provenance, Reply, TokenUsage
 
 REPLY_BYTES = 4 * 1024 * 1024
 _ID_LENGTH = 512
+_LARGEST = 2**53  # counts beyond it are no counts, and other readers of JSON round them
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
 
@@ -26,16 +28,37 @@ def parse_reply(data: bytes) -> dict[str, Any]:
     """The one JSON object that `data` is. AdapterFault: adapter_malformed, and why."""
     if not data.strip():
         raise AdapterFault("adapter_malformed", "the adapter printed nothing; one JSON object is wanted")
+    return parse_object(data, "stdout", max_bytes=REPLY_BYTES)
+
+
+def parse_object(data: bytes, what: str, *, max_bytes: int) -> dict[str, Any]:
+    """The one JSON object that `data` is; `what` is how messages call it. AdapterFault: adapter_malformed."""
     try:
-        value = json.parse(data, max_bytes=REPLY_BYTES)
+        value = json.parse(data, max_bytes=max_bytes)
     except json.BadJson as error:
         why = str(error)
         if "Extra data" in why:
             why = "something follows the first JSON value; logs belong on stderr"
-        raise AdapterFault("adapter_malformed", f"stdout is not one JSON object: {why}") from None
+        raise AdapterFault("adapter_malformed", f"{what} is not one JSON object: {why}") from None
     if not isinstance(value, dict):
-        raise AdapterFault("adapter_malformed", "stdout is JSON, but no object")
+        raise AdapterFault("adapter_malformed", f"{what} is JSON, but no object")
+    if not _whole_text(value):
+        raise AdapterFault("adapter_malformed", f"{what} holds half of a surrogate pair, which is no text")
     return value
+
+
+def _whole_text(value: dict[str, Any]) -> bool:
+    """Whether every text in it can be written: half of a surrogate pair is JSON to Python, and no text."""
+    waiting: list[Any] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, list):
+            waiting += item
+        elif isinstance(item, str) and not item.isascii() and _SURROGATE.search(item):
+            return False
+    return True
 
 
 def claimed_twice(value: dict[str, Any], ids: RequestIds) -> bool:
@@ -81,7 +104,7 @@ def _count(given: dict[str, Any], key: str) -> int | None:
     count = given.get(key)
     if count is None:
         return None
-    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < _LARGEST:
         raise AdapterFault("adapter_provenance", f"`{key}` must be a whole number, 0 or more")
     return count
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import anyio
 
+from scorehost.adapters.abandoned import remove_abandoned
 from scorehost.adapters.calls import Call, Calling
 from scorehost.adapters.command import CommandExecutor, Launch
 from scorehost.adapters.endpoint import TRIES, open_endpoint
@@ -116,8 +117,9 @@ async def open_roles(
     `base`: the folder of profiles.yaml. `environment`: where the values of `pass_env` and `api_key` are taken
     from (os.environ). `masker`: knows secrets of the job already; those of the roles are added. `private`:
     what an `adapter_user` must not be able to read (dataset, runs folder) or write (the engine's socket).
-    Raises UsageError before anything starts: a role without a binding, a variable that is not set, a program
-    that has gone, a user that cannot be used, the openai package missing; all roles' variables at once.
+    Raises UsageError before anything starts: a role without a binding, a variable that is not set (of all
+    roles at once), a program that has gone, a user that cannot be used, the openai package missing. What calls
+    of killed jobs left on this machine goes first.
     """
     unbound = [name for name in names if name not in profiles.agent_profiles]
     if unbound:
@@ -126,6 +128,7 @@ async def open_roles(
     chosen = {name: profiles.agent_profiles[name] for name in sorted(set(names))}
     values = _values(chosen, environment)
     known = (masker or Masker()).also(values.values())
+    await in_thread(remove_abandoned, anyio.CapacityLimiter(1))
     async with AsyncExitStack() as stack:
         opening = _Opening(stack, profiles, base, values, known, private)
         yield Roles({name: await opening.ready(name, role) for name, role in chosen.items()}, ids, known)

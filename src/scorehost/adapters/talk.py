@@ -11,7 +11,7 @@ from scorehost.adapters.capture import Capture
 from scorehost.adapters.execs import ExecAnswer, ExecAsk, ExecCall, read_ask
 from scorehost.adapters.faults import AdapterFault
 from scorehost.adapters.process import Process
-from scorehost.adapters.replies import REPLY_BYTES, parse_reply
+from scorehost.adapters.replies import REPLY_BYTES, parse_object, parse_reply
 from scorehost.model import json
 from scorehost.model.call import ExecNote
 from scorehost.model.ids import utc_now
@@ -148,13 +148,7 @@ class Talk:
     def _parsed(self, line: bytes) -> dict[str, Any]:
         if self._exec is None:
             return parse_reply(line)
-        try:
-            value = json.parse(line, max_bytes=LINE_BYTES)
-        except json.BadJson as error:
-            text = f"a line of stdout is not one JSON object: {error}"
-            raise AdapterFault("adapter_malformed", text) from None
-        if not isinstance(value, dict):
-            raise AdapterFault("adapter_malformed", "a line of stdout is JSON, but no object")
+        value = parse_object(line, "a line of stdout", max_bytes=LINE_BYTES)
         if "exec" not in value and len(line) > REPLY_BYTES:
             raise AdapterFault("adapter_overflow", f"the reply is larger than {REPLY_BYTES} bytes")
         return value
