@@ -118,8 +118,8 @@ async def open_roles(
     from (os.environ). `masker`: knows secrets of the job already; those of the roles are added. `private`:
     what an `adapter_user` must not be able to read (dataset, runs folder) or write (the engine's socket).
     Raises UsageError before anything starts: a role without a binding, a variable that is not set (of all
-    roles at once), a program that has gone, a user that cannot be used, the openai package missing. What calls
-    of killed jobs left on this machine goes first.
+    roles at once), a program that has gone, a user that cannot be used, the openai package missing. What
+    calls of killed jobs left on this machine goes first.
     """
     unbound = [name for name in names if name not in profiles.agent_profiles]
     if unbound:
