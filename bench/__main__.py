@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import anyio
 
-from bench import rows
+from bench import many, rows
 from bench.timing import Row, table
 
 ALL = {
@@ -22,6 +22,7 @@ ALL = {
     "exec": rows.execs,
     "big": rows.big_artifact,
     "help": rows.start_up,
+    "thousand": many.thousand,
 }
 
 
