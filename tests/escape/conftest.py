@@ -159,8 +159,11 @@ def attacked(folder: Path, runtime: str, image: str) -> dict[str, dict]:
         }
         (root / "profiles.yaml").write_text(yaml.safe_dump(profiles))
         submission = write_submission(folder / f"{name}-s", {**attack_files(), "artifacts/answer.txt": b"42"})
+        job = new_job_id()
         async with open_engine() as engine:
-            done = await score_one(engine, root, submission, new_job_id(), folder / f"{name}-runs")
+            done = await score_one(engine, root, submission, job, folder / f"{name}-runs")
+            label = {"scorehost.job": job}
+            assert [*await engine.list_containers(label), *await engine.list_volumes(label)] == []
         assert done.result.status == "PASS", (done.result.error, done.log[-3000:])
         return dict(done.result.metrics)
 

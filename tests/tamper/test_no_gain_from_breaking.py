@@ -83,7 +83,7 @@ def dataset(tmp_path_factory):
             evaluator,
             task_id=task,
             artifacts={"publishable": [{"id": "answer", "path": "artifacts/answer.py"}]},
-            limits={"memory_mb": 64, "pids": 32, "exec_seconds": 5, "evaluate_seconds": 30},
+            limits={"memory_mb": 64, "pids": 32, "exec_seconds": 4, "evaluate_seconds": 30},
             evaluation={"tmpfs_mb": 8} if single else {"environments": environments},
         )
     return root

@@ -73,7 +73,7 @@ def evaluate(inputs):
     import csv, json, random, sqlite3, xml.dom.minidom
     from scorehost_sdk import evaluation_check
     from lib import mine
-    where = "import csv, json, random as r; print([m.__file__[:16] == '/usr/lib/python3' for m in (csv, json, r)])"
+    where = "import csv, json, random as r; print([m.__file__[:9] == '/usr/lib/' for m in (csv, json, r)])"
     own = {}
     for name, argv, folder in (
         ("python", [sys.executable, "-c", where], "/attempt"),

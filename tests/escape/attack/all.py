@@ -11,7 +11,8 @@ from attack import ATTEMPTS, OBSERVED, files, gold, kernel, network, processes, 
 
 def main():
     """Nothing is tried where there is a network to try it on."""
-    seen = {name: look() for name, look in OBSERVED.items()}
+    wanted = ("interfaces", "routes") if "tried-only" in sys.argv else OBSERVED
+    seen = {name: OBSERVED[name]() for name in wanted}
     if seen["interfaces"] != ["lo"] or seen["routes"]:
         print(json.dumps({"observed": seen, "tried": {}}))
         return
