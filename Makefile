@@ -24,8 +24,8 @@ engine: ## a Docker engine that answers (on Debian or Ubuntu as root it is insta
 images: engine ## the base image scorehost/python:3
 	@sh scripts/base-image.sh
 
-eval: $(STAMP) images ## score the shipped dataset's own solutions; more options by ARGS="…"
-	@$(BIN)/scorehost run --submission solution $(ARGS)
+eval: $(STAMP) images ## score the shipped dataset's own solutions, and what its run phase makes; more options by ARGS="…"
+	@$(BIN)/scorehost run --submission solution --submission run $(ARGS)
 
 fmt: $(STAMP) ## format the code
 	@$(BIN)/ruff format $(CODE)

@@ -11,22 +11,23 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import importlib
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import threading
-import time
-from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
+from scorehost_sdk.agents import Agent, AsyncAgent
 from scorehost_sdk.flavour import is_coroutine_function
+from scorehost_sdk.local_agents import LocalAgents
+from scorehost_sdk.local_process import LocalProcess, ended
 from scorehost_sdk.scoring import AsyncScoring, Scoring
 
 if TYPE_CHECKING:
     from typing import Callable
+
+    from scorehost_sdk.local_agents import Player
 
 _ATTEMPT = "/attempt"
 _EXEC_SECONDS = 120.0
@@ -42,6 +43,7 @@ def run_evaluator(
     targets: Optional[Mapping[str, str]] = None,
     extra_gold: Iterable[Union[str, "os.PathLike[str]"]] = (),
     seed: int = 0,
+    agents: Optional[Mapping[str, Player]] = None,
 ) -> Any:
     """What `evaluate` of the task in `task_dir` returns for these artifacts; its exceptions pass through.
 
@@ -49,7 +51,8 @@ def run_evaluator(
     where an artifact lies below /attempt; else it is `artifacts/<id>`, with the file's own suffix.
     `environments` names the scoring environments, or maps names to variables that their programs get; without
     any, `exec(None, …)` works. `extra_gold` are folders laid below evaluation/ beside the task's own, such as
-    the dataset's.
+    the dataset's. `agents` plays roles: role -> a function of a prompt that gives the reply (text or an
+    object); for `session.judge` it gets the request as an object and gives (passed or failed, reason).
     """
     names = {
         name: dict(environments[name]) if isinstance(environments, Mapping) else {} for name in environments
@@ -57,7 +60,7 @@ def run_evaluator(
     task = os.path.abspath(os.fspath(task_dir))
     with tempfile.TemporaryDirectory(prefix="scorehost-test-") as root:
         present = lay_out(root, task, artifacts, targets or {}, [os.fspath(path) for path in extra_gold])
-        link = LocalLink(root, names)
+        link = LocalLink(root, names, agents or {})
         inputs: Dict[str, Any] = {
             "artifacts": present,
             "artifacts_dir": os.path.join(root, "artifacts"),
@@ -78,6 +81,8 @@ def run_evaluator(
             },
             "run": {"status": "completed", "limit": None},
         }
+        if agents:
+            inputs["agent"] = tuple(agents)
         try:
             return _call(os.path.join(root, "task"), entrypoint, inputs, link, names)
         finally:
@@ -134,12 +139,14 @@ def _call(
         )
         if not is_coroutine_function(function):
             inputs["scoring"] = Scoring(link, tuple(names), not names)
+            _with_agent(inputs, Agent, link)
             return function(inputs)
 
         async def wait() -> Any:
             return await function(inputs)
 
         inputs["scoring"] = AsyncScoring(link, tuple(names), not names)
+        _with_agent(inputs, AsyncAgent, link)
         return asyncio.run(wait())
     finally:
         sys.path.remove(folder)
@@ -150,13 +157,24 @@ def _call(
         sys.modules.update(hidden)
 
 
+def _with_agent(inputs: Dict[str, Any], flavour: Any, link: LocalLink) -> None:
+    if "agent" in inputs:
+        inputs["agent"] = flavour(link, inputs["agent"])
+
+
 class LocalLink:
     """Answers requests by local subprocesses, in the words of the channel."""
 
-    def __init__(self, root: str, environments: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(
+        self,
+        root: str,
+        environments: Mapping[str, Mapping[str, str]],
+        agents: Optional[Mapping[str, Player]] = None,
+    ) -> None:
+        self._agents = LocalAgents(agents or {})
         self._root = root
         self._environments = environments
-        self._processes: Dict[int, Tuple[Optional[str], _Running]] = {}
+        self._processes: Dict[int, Tuple[Optional[str], LocalProcess]] = {}
         self._numbers = iter(range(1, 1 << 31))
         self._written: Dict[str, bytearray] = {}
         self.lines: List[str] = []
@@ -168,6 +186,8 @@ class LocalLink:
         timeout: Optional[float] = None,  # noqa: ARG002
     ) -> Optional[Dict[str, Any]]:
         """The reply to a request; `timeout` is not kept, since a local process reads what it is sent."""
+        if message["kind"] in LocalAgents.KINDS:
+            return self._agents.answer(message)
         ahead = b"".join(base64.b64decode(part) for part in stdin)
         return {"ok": True, "value": getattr(self, "_" + message["kind"])(ahead, **message)}
 
@@ -192,14 +212,16 @@ class LocalLink:
             return self._root + path[len(_ATTEMPT) :]
         return os.path.join(self._root, path)
 
-    def _started(self, name: Optional[str], argv: List[str], env: Any, workdir: Optional[str]) -> _Running:
+    def _started(
+        self, name: Optional[str], argv: List[str], env: Any, workdir: Optional[str]
+    ) -> LocalProcess:
         words = [self._at(word) if word.startswith(_ATTEMPT) else word for word in argv]
         if words[0] in ("python3", "python"):
             words[0] = sys.executable
         variables = {"PATH": os.environ.get("PATH", os.defpath), "HOME": self._root, "PYTHONHASHSEED": "0"}
         variables.update(self._environments.get(name or "", {}))
         variables.update(env or {})
-        return _Running(words, variables, self._at(workdir or _ATTEMPT))
+        return LocalProcess(words, variables, self._at(workdir or _ATTEMPT))
 
     def _exec(
         self,
@@ -216,7 +238,7 @@ class LocalLink:
         try:
             running = self._started(name, argv, env, workdir)
         except OSError as error:
-            return _ended(126, b"", f"{type(error).__name__}: {argv[0]}\n".encode(), 0.0)
+            return ended(126, b"", f"{type(error).__name__}: {argv[0]}\n".encode(), 0.0)
         running.send(ahead + base64.b64decode(stdin or ""))
         running.close_stdin()
         value = running.wait(_EXEC_SECONDS if timeout is None else timeout)
@@ -273,111 +295,3 @@ class LocalLink:
             file.seek(offset)
             data = file.read(1 << 20)
         return {"data": base64.b64encode(data).decode(), "ended": len(data) < 1 << 20}
-
-
-def _ended(code: Optional[int], stdout: bytes, stderr: bytes, seconds: float) -> Dict[str, Any]:
-    return {
-        "exit_code": code,
-        "stdout": base64.b64encode(stdout).decode(),
-        "stderr": base64.b64encode(stderr).decode(),
-        "truncated": False,
-        "timed_out": False,
-        "oom_killed": False,
-        "host_lost": False,
-        "duration_seconds": seconds,
-    }
-
-
-class _Running:
-    """A local process whose output is read as it comes."""
-
-    def __init__(self, words: List[str], env: Dict[str, str], workdir: str) -> None:
-        self._process = subprocess.Popen(
-            words,
-            env=env,
-            cwd=workdir,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        self._began = time.monotonic()
-        self._news = threading.Condition()
-        self._output = {"stdout": bytearray(), "stderr": bytearray()}
-        self._readers = [
-            threading.Thread(target=self._read, args=(name,), daemon=True) for name in self._output
-        ]
-        self._open = len(self._readers)
-        for reader in self._readers:
-            reader.start()
-
-    def _read(self, name: str) -> None:
-        pipe = getattr(self._process, name)
-        with pipe:
-            for data in _pieces(pipe.fileno()):
-                with self._news:
-                    self._output[name] += data
-                    self._news.notify_all()
-        with self._news:
-            self._open -= 1
-            self._news.notify_all()
-
-    def send(self, data: bytes) -> None:
-        try:
-            self._process.stdin.write(data)  # type: ignore[union-attr] # stdin is a pipe
-            self._process.stdin.flush()  # type: ignore[union-attr]
-        except (
-            BrokenPipeError,
-            ValueError,
-        ):  # it has ended, or its input has: a host says nothing of it either
-            return
-
-    def close_stdin(self) -> None:
-        try:
-            self._process.stdin.close()  # type: ignore[union-attr]
-        except BrokenPipeError:
-            return
-
-    def _taken(self) -> Tuple[bytes, bytes]:
-        stdout, stderr = bytes(self._output["stdout"]), bytes(self._output["stderr"])
-        self._output["stdout"].clear()
-        self._output["stderr"].clear()
-        return stdout, stderr
-
-    def receive(self, timeout: Optional[float]) -> Dict[str, Any]:
-        with self._news:
-            self._news.wait_for(lambda: any(self._output.values()) or not self._open, timeout)
-            stdout, stderr = self._taken()
-            ended = not self._open
-        return {
-            "stdout": base64.b64encode(stdout).decode(),
-            "stderr": base64.b64encode(stderr).decode(),
-            "ended": ended,
-        }
-
-    def wait(self, timeout: Optional[float]) -> Optional[Dict[str, Any]]:
-        try:
-            code = self._process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            return None
-        with self._news:
-            self._news.wait_for(lambda: not self._open, 2.0)
-            stdout, stderr = self._taken()
-        self.close_stdin()
-        return _ended(code if code >= 0 else 128 - code, stdout, stderr, time.monotonic() - self._began)
-
-    def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, 9)
-        self._process.wait()
-        self.close_stdin()
-        for reader in self._readers:
-            reader.join(2.0)
-
-
-def _pieces(descriptor: int) -> Iterator[bytes]:
-    while True:
-        data = os.read(descriptor, 65536)
-        if not data:
-            return
-        yield data

@@ -1,6 +1,4 @@
-"""Audit, then verification, each in a host of its own; the second is not started when the first fails."""
-
-from pathlib import Path
+"""Audit by a program, then verification by a judge who works in a second host; not started when the first fails."""
 
 from scorehost_sdk import evaluation_check
 from shared import answers
@@ -17,12 +15,19 @@ async def evaluate(inputs):
     if not audit.ok:
         return {"status": "FAIL", "score": 0.0, "checks": checks}
 
-    truth = str(Path(inputs["evaluation_dir"], "claims.json"))
-    verification = await scoring.exec("verification", ["claim-verify", books, truth])
-    checks.append(stage_check("verification", "The books say what the vouchers say", verification))
-    if not verification.ok:
-        return {"status": "FAIL", "score": 0.5, "checks": checks}
-    return {"status": "PASS", "score": 1.0, "checks": checks}
+    async with inputs["agent"].session("judge", environment="verification") as session:
+        reply = await session.invoke(inputs["parameters"]["verify_prompt"])
+    right = reply.flag("ok")  # an error when the judge said anything but true or false
+    checks.append(
+        evaluation_check(
+            "verification",
+            title="The books say what the vouchers say",
+            status="PASS" if right else "FAIL",
+            environment="verification",
+            message=str(reply.get("reason", "")),
+        )
+    )
+    return {"status": "PASS" if right else "FAIL", "score": 1.0 if right else 0.5, "checks": checks}
 
 
 def stage_check(name, title, result):

@@ -13,10 +13,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 from scorehost.model.check import CheckRow
-from scorehost_sdk import SubmissionFault
+from scorehost_sdk import Reply, SubmissionFault
+from scorehost_sdk.replies import TokenUsage
 
 ROOT = Path(__file__).parents[2]
 TASKS = ROOT / "tasks"
@@ -78,6 +79,46 @@ class AwaitedScoring(Scoring):
         return super().exec(name, argv, timeout=20)
 
 
+class Judge:
+    """The role that profiles.yaml binds, played in this process; what its rules run lies beside the recipe."""
+
+    def __init__(self, scoring: Scoring, submission: Path | None, gold: Path) -> None:
+        self._scoring, self._submission, self._gold = scoring, submission, gold
+        self._environment = ""
+        spec = importlib.util.spec_from_file_location("rule_judge", ROOT / "examples/adapters/rule_judge.py")
+        assert spec is not None
+        assert spec.loader is not None
+        self._rules = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self._rules)
+        self._rules.run = self._run
+
+    def session(self, role: str, *, environment: str) -> Judge:
+        assert role == "judge"
+        self._environment = environment
+        return self
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+    async def invoke(self, prompt: str) -> Reply:
+        answer = self._rules.answer({"mode": "session", "prompt": prompt, "tools": [{"name": "exec"}]})
+        return Reply(answer["output"], "r", TokenUsage(0, 0))
+
+    def _run(self, command: str) -> dict[str, Any]:
+        words = command.removeprefix("run ").split()
+        places = {
+            "/attempt/artifacts/": f"{self._submission}/artifacts/",
+            "/attempt/evaluation/": f"{self._gold}/",
+        }
+        for inside, here in places.items():
+            words = [word.replace(inside, here) for word in words]
+        ran = Scoring.exec(self._scoring, self._environment, words)
+        return {"exit_code": ran.exit_code, "stdout": ran.stdout, "error": ""}
+
+
 def untrusted(_scoring: Any, _name: str, path: str, function: str, **_: Any) -> Any:
     """One process a call; whatever goes wrong in it is a fault."""
 
@@ -109,11 +150,13 @@ def inputs(task: str, submission: Path | None, gold: Path, parameters: dict[str,
     """What evaluate() of a shipped task gets for the artifacts below `submission`."""
     artifact, path = ARTIFACTS[task]
     found = submission / path if submission else None
+    scoring = AwaitedScoring(task) if task == "session-audit" else Scoring(task)
     return {
         "artifacts": {artifact: str(found)} if found and found.exists() else {},
         "evaluation_dir": str(gold),
         "parameters": parameters,
-        "scoring": AwaitedScoring(task) if task == "session-audit" else Scoring(task),
+        "scoring": scoring,
+        "agent": Judge(scoring, submission, gold),
     }
 
 
@@ -123,6 +166,7 @@ ARTIFACTS = {
     "sort-notes": ("notes", "artifacts/notes"),
     "rpn-program": ("program", "artifacts/celsius.rpn"),
     "session-audit": ("session-output", "artifacts/session-output.json"),
+    "shift-hours": ("hours", "artifacts/hours.json"),
     "run-length": ("solution", "artifacts/solution.py"),
 }
 

@@ -181,7 +181,9 @@ NASTY = [
 
 
 @pytest.mark.parametrize("data", NASTY, ids=lambda data: repr(data[:20]))
-@pytest.mark.parametrize("task", ["extract-facts", "cooling-curve", "session-audit", "rpn-program"])
+@pytest.mark.parametrize(
+    "task", ["extract-facts", "cooling-curve", "session-audit", "rpn-program", "shift-hours"]
+)
 def test_a_malformed_submission_fails_and_raises_nothing(task, data, gold, tmp_path):
     path = tmp_path / "submission" / ARTIFACTS[task][1]
     path.parent.mkdir(parents=True)

@@ -56,6 +56,32 @@ def test_a_wrong_solution_fails_as_its_expectation_says(task, name, tmp_path):
     assert row.score <= expected["max_score"]
 
 
+def test_without_a_submission_the_run_phase_makes_one_and_nothing_else_is_scored(tmp_path):
+    outcome = run(tmp_path)
+    (row,) = outcome.rows
+    assert (str(row.key), row.status) == ("shift-hours/run/1.1", "PASS")
+    result, _ = attempt(outcome, row)
+    # one call for each of the three names in shifts.csv
+    assert (result["agent_invocations"], result["limit"]) == (3, None)
+    assert outcome.summary["usage"]["solver"]["calls"] == 3
+
+
+def test_the_judge_says_what_is_wrong_and_its_work_is_on_record(tmp_path):
+    outcome = run(tmp_path, tasks=("session-audit",), submissions=("wrong:wrong-claim",))
+    _, checks = attempt(outcome, outcome.rows[0])
+    assert checks[1]["message"] == "closing: the command ended with 1"
+    folder = outcome.folder / "attempts" / outcome.rows[0].key.folder
+    lines = (folder / "evaluation/observation.jsonl").read_text().splitlines()
+    worked, answered = map(json.loads, lines)
+    assert worked["output"]["exec"]["argv"][0] == "claim-verify"
+    assert answered["output"]["failed"] == ["closing"]
+    # vouchers.txt was sold on account: 42.00 belong to receivable, and the wrong books put them into cash
+    assert (folder / "logs/verification.1.stdout.log").read_text().splitlines() == [
+        "cash: books say 8250, vouchers say 4050",
+        "receivable: books say None, vouchers say 4200",
+    ]
+
+
 def hosts(result):
     return {host["name"]: host["image_id"] for host in result["hosts"]}
 
@@ -129,5 +155,6 @@ def copied(tmp_path, task):
         shutil.copy(ROOT / name, dataset / name)
     shutil.copytree(ROOT / "shared", dataset / "shared", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "evaluation", dataset / "evaluation")
+    shutil.copytree(ROOT / "examples", dataset / "examples")
     shutil.copytree(ROOT / "tasks" / task, dataset / "tasks" / task)
     return dataset

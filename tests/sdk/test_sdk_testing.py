@@ -3,7 +3,7 @@
 import pytest
 
 import scorehost_sdk
-from scorehost_sdk import SubmissionFault, UnknownEnvironment, evaluation_check
+from scorehost_sdk import SubmissionFault, UnknownEnvironment, UnknownRole, evaluation_check
 from scorehost_sdk.testing import run_evaluator
 
 
@@ -169,3 +169,27 @@ def test_a_bad_check_row_raises_nothing_in_the_evaluator():
 )
 def test_ok_means_ended_by_itself_with_zero(fields, ok):
     assert scorehost_sdk.ExecResult(**{"stdout": "", "stderr": "", **fields}).ok is ok
+
+
+AGENT = """
+async def evaluate(inputs):
+    async with inputs["agent"].session("judge", environment="box") as session:
+        reply = await session.invoke("2+2?")
+        asked = {"id": "a", "description": "d"}
+        found = await session.judge(case_id="c", prompt="p", output="o", assertion=asked)
+    status = "PASS" if reply.flag("ok") and found.passed else "FAIL"
+    return {"status": status, "metrics": {"why": found.reason}}
+"""
+
+
+@pytest.mark.parametrize("ok", [True, False])
+def test_functions_play_the_roles_of_an_evaluator_that_is_tested(task, ok):
+    folder = task(AGENT)
+
+    def judge(asked):
+        return {"ok": ok} if isinstance(asked, str) else ("passed", f"of {asked['case_id']}")
+
+    result = run_evaluator(folder, {}, environments=["box"], agents={"judge": judge})
+    assert result == {"status": "PASS" if ok else "FAIL", "metrics": {"why": "of c"}}
+    with pytest.raises(UnknownRole, match="it has other"):
+        run_evaluator(folder, {}, environments=["box"], agents={"other": judge})

@@ -18,14 +18,17 @@ _WORDS = {
     "attempt_retried": "again",
     "attempt_rerun": "again",
     "phase": "     ",
+    "agents_ready": "adapters run as",
     "job_finished": "job finished",
 }
+_FINE = ("phase", "agent_call", "agents_ready")  # shown by --verbose only
 _TELLING = (
     "text",
     "phase",
     "kind",
     "error",
     "why",
+    "adapter_isolation",
 )  # the fields of an event that say something, the best first
 
 
@@ -39,8 +42,11 @@ def event_line(event: JobEvent, *, verbose: bool = False) -> str | None:
     """The line of an event, without control characters; None for those that only --verbose shows."""
     if event.kind == "attempt_finished":
         return finished_line(event.fields["row"])
-    if event.kind in ("attempt_found", "attempt_carried") or (event.kind == "phase" and not verbose):
+    if event.kind in ("attempt_found", "attempt_carried") or (event.kind in _FINE and not verbose):
         return None  # what was finished before is counted in `done` of job_started
+    if event.kind == "agent_call":
+        told = (str(event.fields.get(name, "")) for name in ("role", "mode", "ended"))
+        return visible(f"agent {event.key} {' '.join(told)}")
     if event.kind == "job_started":
         planned, done = event.fields.get("planned", 0), event.fields.get("done", 0)
         kept = f", {done} of them done before" if done else ""

@@ -30,7 +30,7 @@ class Row:
 class JobEvent:
     """Something that happened: job_started {planned, done, folder}, attempt_started, phase {phase},
     attempt_finished {row: Row}, attempt_retried {kind}, attempt_lost {text}, image {text}, waiting {text},
-    warning {text}, job_finished.
+    agents_ready {adapter_isolation}, agent_call {role, mode, ended}, warning {text}, job_finished.
     """
 
     kind: str
