@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scorehost.hosts import blueprint as places
 from scorehost.hosts.blueprint import Blueprint
-from scorehost.hosts.tree import Entry, Tree, read_tree
+from scorehost.hosts.tree import Entry, Tree, held, read_tree
 
 _IN_CONTAINER = ("scorehost_sdk", "ageval_sdk")
 
@@ -57,8 +57,8 @@ def tools() -> tuple[Tree, Tree]:
         files |= {f"{package}/{path.relative_to(root)}": path for path in sorted(root.rglob("*.py"))}
     sdk = _package_folder("scorehost_sdk")
     return (
-        read_tree([("runner.py", sdk / "runner.py"), *files.items()]),
-        read_tree([("harness.py", sdk / "harness.py")]),
+        held(read_tree([("runner.py", sdk / "runner.py"), *files.items()])),
+        held(read_tree([("harness.py", sdk / "harness.py")])),
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import tarfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 CHUNK = 1024 * 1024
@@ -24,6 +25,9 @@ class Entry:
     sha256: str
     size: int
     executable: bool = False
+    data: bytes | None = field(
+        default=None, compare=False, repr=False
+    )  # the content, where it is kept in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +52,16 @@ class Tree:
     @property
     def digest(self) -> str:
         """`sha256:` over `path NUL x-or-dash NUL content-sha256 LF` per file, in byte order of path."""
-        digest = hashlib.sha256()
-        for entry in sorted(self.entries, key=lambda entry: name_bytes(entry.path)):
-            mode = b"x" if entry.executable else b"-"
-            digest.update(b"\0".join((name_bytes(entry.path), mode, entry.sha256.encode())) + b"\n")
-        return "sha256:" + digest.hexdigest()
+        return _digest(self)
+
+
+@functools.lru_cache(maxsize=256)
+def _digest(tree: Tree) -> str:
+    digest = hashlib.sha256()
+    for entry in sorted(tree.entries, key=lambda entry: name_bytes(entry.path)):
+        mode = b"x" if entry.executable else b"-"
+        digest.update(b"\0".join((name_bytes(entry.path), mode, entry.sha256.encode())) + b"\n")
+    return "sha256:" + digest.hexdigest()
 
 
 def _slashes(path: str) -> list[int]:
@@ -62,6 +71,20 @@ def _slashes(path: str) -> list[int]:
 def name_bytes(name: str) -> bytes:
     """A path as the bytes that the file system holds."""
     return name.encode("utf-8", "surrogateescape")
+
+
+def held(tree: Tree) -> Tree:
+    """The same tree with its contents in memory, for what is small and goes into every host.
+
+    Raises ChangedWhileSent when a file is not what its entry says.
+    """
+    entries = []
+    for entry in tree.entries:
+        data = entry.source.read_bytes()
+        if hashlib.sha256(data).hexdigest() != entry.sha256:
+            raise ChangedWhileSent(entry.path)
+        entries.append(replace(entry, data=data))
+    return replace(tree, entries=tuple(entries))
 
 
 def read_tree(files: Iterable[tuple[str, Path]]) -> Tree:
@@ -102,31 +125,36 @@ def archive(trees: Iterable[tuple[str, Tree]]) -> Iterator[bytes]:
             parent = path.rpartition("/")[0]
             if parent:
                 pending.write(_folders(parent, made))
-            info = tarfile.TarInfo(path)
-            info.size = entry.size
-            info.mode = 0o755 if entry.executable else 0o644
-            pending.write(_header(info))
-            digest = hashlib.sha256()
-            sent = 0
-            try:
-                stream = entry.source.open("rb")
-            except OSError:
-                raise ChangedWhileSent(path) from None
-            with stream:
-                while data := stream.read(CHUNK):
-                    sent += len(data)
-                    if sent > entry.size:
-                        raise ChangedWhileSent(path)
-                    digest.update(data)
-                    pending.write(data)
-                    if pending.tell() >= CHUNK:
-                        yield pending.getvalue()
-                        pending = io.BytesIO()
-            if sent != entry.size or digest.hexdigest() != entry.sha256:
-                raise ChangedWhileSent(path)
+            pending.write(_header(path, tarfile.REGTYPE, entry.size, 0o755 if entry.executable else 0o644))
+            for piece in _content(entry, path):
+                pending.write(piece)
+                if pending.tell() >= CHUNK:
+                    yield pending.getvalue()
+                    pending = io.BytesIO()
             pending.write(b"\0" * (-entry.size % tarfile.BLOCKSIZE))
     pending.write(b"\0" * (2 * tarfile.BLOCKSIZE))
     yield pending.getvalue()
+
+
+def _content(entry: Entry, path: str) -> Iterator[bytes]:
+    if entry.data is not None:
+        yield entry.data
+        return
+    digest = hashlib.sha256()
+    sent = 0
+    try:
+        stream = entry.source.open("rb")
+    except OSError:
+        raise ChangedWhileSent(path) from None
+    with stream:
+        while data := stream.read(CHUNK):
+            sent += len(data)
+            if sent > entry.size:
+                raise ChangedWhileSent(path)
+            digest.update(data)
+            yield data
+    if sent != entry.size or digest.hexdigest() != entry.sha256:
+        raise ChangedWhileSent(path)
 
 
 def _folders(name: str, made: set[str]) -> bytes:
@@ -136,13 +164,13 @@ def _folders(name: str, made: set[str]) -> bytes:
         path = "/".join(parts[:count])
         if path not in made:
             made.add(path)
-            info = tarfile.TarInfo(path)
-            info.type = tarfile.DIRTYPE
-            info.mode = 0o755
-            headers.append(_header(info))
+            headers.append(_header(path, tarfile.DIRTYPE, 0, 0o755))
     return b"".join(headers)
 
 
-def _header(info: tarfile.TarInfo) -> bytes:
+@functools.lru_cache(maxsize=1024)
+def _header(path: str, kind: bytes, size: int, mode: int) -> bytes:
+    info = tarfile.TarInfo(path)
+    info.type, info.size, info.mode = kind, size, mode
     # GNU format carries any bytes in names and any size; PAX would need names that are UTF-8.
     return info.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")
