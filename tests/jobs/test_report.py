@@ -161,6 +161,10 @@ def test_csv_keeps_numbers_as_numbers(outcome):
     assert (rows["breaks"]["score"], rows["breaks"]["error_blame"]) == ("", "environment")
 
 
+def test_csv_tells_the_seconds_of_each_phase(outcome):
+    assert {row["seconds.evaluate"] for row in table(csv_report(content(outcome)))} == {"1.0"}
+
+
 @pytest.mark.parametrize(
     "text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "=cmd|' /C calc'!A0", "\uff1d1", "'=1"]
 )

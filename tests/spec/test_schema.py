@@ -11,7 +11,19 @@ from scorehost.spec.loading import load_dataset
 from scorehost.spec.schema import schemas, text
 
 ROOT = Path(__file__).parents[2]
-NAMES = ["task", "dataset", "profiles", "submission", "expect", "result", "checks", "failure", "call"]
+NAMES = [
+    "task",
+    "dataset",
+    "profiles",
+    "submission",
+    "expect",
+    "result",
+    "checks",
+    "failure",
+    "call",
+    "summary",
+    "comparison",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

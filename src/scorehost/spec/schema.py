@@ -11,9 +11,11 @@ from pydantic import BaseModel, TypeAdapter
 
 from scorehost.model.call import CallRecord
 from scorehost.model.check import CheckRow
+from scorehost.model.comparison import Comparison
 from scorehost.model.failure import Failure
 from scorehost.model.frozen import Frozen
 from scorehost.model.result import Result
+from scorehost.model.summary import Summary
 from scorehost.spec.dataset import DatasetFile, Expectation, SubmissionCard
 from scorehost.spec.profiles import Profiles
 from scorehost.spec.task import TaskFile
@@ -38,6 +40,8 @@ MADE: dict[str, type[BaseModel]] = {
     "result": Result,
     "checks": ChecksFile,
     "failure": Failure,
+    "summary": Summary,
+    "comparison": Comparison,
     "call": CallRecord,
 }
 _FORMAT_NEEDED = {"task", "dataset", "profiles"}

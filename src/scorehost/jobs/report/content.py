@@ -41,6 +41,7 @@ class ReportedAttempt:
     status: Status
     score: float | None
     seconds: float
+    timing: Mapping[str, float]  # phase -> seconds
     started_at: str
     reason: str
     error: Failure | None
@@ -107,6 +108,7 @@ def _attempt(job: ReadJob, one: Attempt, *, private: bool) -> ReportedAttempt:
         status=result.status,
         score=result.score,
         seconds=scored.seconds,
+        timing=result.timing,
         started_at=result.started_at,
         reason=reason(scored, one.folder, private=private),
         error=result.error,

@@ -20,11 +20,14 @@ _FORMULA = tuple("=+-@\t\r\n＝＋－＠|")  # noqa: RUF001 - these are meant
 def csv_report(report: Report) -> bytes:
     """UTF-8 CSV (RFC 4180). Text that a spreadsheet would run as a formula gets an apostrophe in front."""
     names = sorted({name for one in report.attempts for name in one.metrics if _is_number(one.metrics[name])})
+    phases = sorted({phase for one in report.attempts for phase in one.timing})
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n", quoting=csv.QUOTE_MINIMAL)
-    writer.writerow([*_HEAD, *(text(f"metric.{name}") for name in names)])
+    more = [*(f"seconds.{phase}" for phase in phases), *(f"metric.{name}" for name in names)]
+    writer.writerow([*_HEAD, *map(text, more)])
     for one in report.attempts:
-        writer.writerow([*_cells(report, one), *(_number(one.metrics.get(name)) for name in names)])
+        spent = [_number(one.timing.get(phase)) for phase in phases]
+        writer.writerow([*_cells(report, one), *spent, *(_number(one.metrics.get(name)) for name in names)])
     return stream.getvalue().encode("utf-8", "backslashreplace")
 
 

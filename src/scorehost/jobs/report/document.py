@@ -51,6 +51,7 @@ def _attempt(one: ReportedAttempt) -> dict[str, Any]:
         "status": one.status,
         "score": one.score,
         "seconds": round(one.seconds, 3),
+        "timing": dict(one.timing),
         "reason": one.reason,
         "error": None if one.error is None else one.error.model_dump(mode="json"),
         "metrics": dict(one.metrics),
