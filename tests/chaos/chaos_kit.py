@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from scorehost.jobs.journal import FILE, read_history
@@ -19,6 +20,7 @@ from scorehost.model.json import parse
 
 IMAGE = "scorehost/python:3"
 ROUNDS = int(os.environ.get("SCOREHOST_CHAOS_ROUNDS", "0"))  # 0: the short form
+LONG = pytest.mark.skipif(not ROUNDS, reason="takes long; `make chaos` runs it")
 LARGEST = 1 << 26
 # What a task of each sort says: alone, and with a named host that it runs something in.
 ALONE = """

@@ -73,6 +73,7 @@ class Runner:
     def __init__(self, out: Path) -> None:
         self.out = out
         self.events: list[JobEvent] = []
+        self.said: list[str] = []  # what was slow or could not be done
 
     async def __call__(
         self,
@@ -91,8 +92,16 @@ class Runner:
 
         @asynccontextmanager
         async def scoring(place: JobPlace) -> AsyncIterator[Score]:
-            async with open_bench(engine, dataset, job_id=place.job_id, folder=place.folder) as bench:
-                yield functools.partial(score, bench)
+            bench = open_bench(
+                engine,
+                dataset,
+                job_id=place.job_id,
+                folder=place.folder,
+                say=self.said.append,
+                upcoming=place.upcoming,
+            )
+            async with bench as opened:
+                yield functools.partial(score, opened)
 
         async def ping() -> None:
             await engine.info()

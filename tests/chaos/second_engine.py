@@ -99,13 +99,19 @@ class SecondEngine:
         return found
 
     def objects(self) -> list[str]:
-        """Every container and volume on it."""
-        found = self.docker("ps", "-aq").stdout.split() + self.docker("volume", "ls", "-q").stdout.split()
-        return sorted(found)
+        """Every container and volume on it, with the state of the containers."""
+        containers = self.docker("ps", "-a", "--format", "{{.ID}} {{.Status}} {{.Command}}").stdout
+        return sorted([*containers.splitlines(), *self.docker("volume", "ls", "-q").stdout.split()])
 
 
 def missing() -> str:
     """Why there can be no second engine here; empty when there can."""
     if os.geteuid():
         return "needs root"
-    return "" if shutil.which("dockerd") else "needs dockerd on this machine"
+    lacking = [name for name in ("dockerd", "unshare") if shutil.which(name) is None]
+    return f"needs {lacking[0]} on this machine" if lacking else ""
+
+
+def bridges() -> set[str]:
+    """The network bridges of this machine."""
+    return {path.parent.name for path in Path("/sys/class/net").glob("*/bridge")}

@@ -7,8 +7,8 @@ import signal
 import anyio
 import anyio.to_thread
 import pytest
-from chaos_kit import ALONE, BESIDE, ROUNDS, Findings, finished, read, write_dataset
-from second_engine import SecondEngine, missing
+from chaos_kit import ALONE, BESIDE, LONG, ROUNDS, Findings, finished, read, write_dataset
+from second_engine import SecondEngine, bridges, missing
 
 from scorehost.engine.opening import open_engine
 from scorehost.jobs import gate
@@ -29,6 +29,7 @@ PAUSE = "\nimport time\ntime.sleep(0.7)\n"
 def second():
     if missing():
         pytest.skip(missing())
+    before = bridges()
     engine = SecondEngine()
     try:
         engine.start()
@@ -36,6 +37,7 @@ def second():
         yield engine
     finally:
         engine.clear()
+    assert bridges() >= before, "it took away what belongs to the first engine"
 
 
 @pytest.fixture
@@ -47,11 +49,12 @@ def ten(tmp_path):
 
 async def after(run, number, act):
     """Calls `act` in a thread once so many attempts have ended and another one is evaluating."""
-    with anyio.fail_after(60):
-        while run.kinds().count("attempt_finished") < number:  # noqa: ASYNC110 - events come by a callback
-            await anyio.sleep(0.02)
-        seen = len(run.events)
-        while not any(event.fields.get("phase") == "evaluate" for event in run.events[seen:]):  # noqa: ASYNC110
+    seen = None
+    with anyio.fail_after(120):
+        while seen is None or not any(event.fields.get("phase") == "evaluate" for event in run.events[seen:]):
+            assert "job_finished" not in run.kinds(), [event.fields for event in run.events[-3:]]
+            if seen is None and run.kinds().count("attempt_finished") >= number:
+                seen = len(run.events)
             await anyio.sleep(0.02)
     await anyio.to_thread.run_sync(act)
 
@@ -80,9 +83,10 @@ async def test_an_engine_that_restarts_in_the_middle_costs_tries_and_no_verdict(
     found = Findings()
     found.look_at_the_end(outcome.folder, KEYS, {})
     assert found.clean, found
-    assert second.objects() == []
+    assert second.objects() == [], run.said
 
 
+@LONG
 @pytest.mark.timeout(600)
 async def test_an_engine_that_is_gone_for_good_ends_the_job_and_a_resume_does_the_rest(
     second, ten, run, monkeypatch
@@ -105,4 +109,4 @@ async def test_an_engine_that_is_gone_for_good_ends_the_job_and_a_resume_does_th
     found = Findings()
     found.look_at_the_end(first.folder, KEYS, before)
     assert found.clean, found
-    assert second.objects() == []
+    assert second.objects() == [], run.said

@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import pytest
-from chaos_kit import IMAGE, Findings, finished, jobs_in, left_on_engine, read, scorehost, write_dataset
+from chaos_kit import IMAGE, LONG, Findings, finished, jobs_in, left_on_engine, read, scorehost, write_dataset
 
 pytestmark = pytest.mark.docker
 
@@ -22,6 +22,7 @@ def evaluate(inputs):
 KEYS = [f"t{number}/empty/1.1" for number in range(16)]
 
 
+@LONG
 def test_a_runs_folder_that_fills_up_stops_the_job_which_goes_on_once_there_is_room(tmp_path, small_disk):
     dataset = write_dataset(tmp_path / "d", {f"t{number}": FILLS for number in range(16)})
     out = small_disk / "runs"

@@ -26,7 +26,7 @@ from chaos_kit import (
 
 pytestmark = pytest.mark.docker
 
-SHORT = 2
+SHORT = 1
 SLEEPS = BESIDE.replace("def evaluate(inputs):", "import time\ndef evaluate(inputs):\n    time.sleep(60)")
 
 

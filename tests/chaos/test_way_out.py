@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import anyio
 import pytest
-from chaos_kit import command, jobs_in, left_on_engine, read, scorehost, write_dataset
+from chaos_kit import LONG, command, jobs_in, left_on_engine, read, scorehost, write_dataset
 from faulty_engine import faulty_engine
 
 from scorehost.engine.endpoint import resolve
@@ -111,6 +111,7 @@ def test_a_second_signal_ends_it_at_once_and_names_the_command_that_cleans_up(ei
     assert left_on_engine(folder.name) == []
 
 
+@LONG
 @pytest.mark.anyio
 async def test_eight_hosts_whose_main_process_is_deaf_are_gone_within_5_seconds(tmp_path, run):
     dataset = write_dataset(tmp_path / "d", {f"t{n}": DEAF for n in range(EIGHT)})
@@ -134,6 +135,7 @@ async def test_eight_hosts_whose_main_process_is_deaf_are_gone_within_5_seconds(
     assert outcome.exit_status == 130
 
 
+@LONG
 @pytest.mark.anyio
 @pytest.mark.parametrize("call", ["remove", "create"])
 async def test_an_engine_that_hangs_does_not_hold_up_a_person_who_wants_out(tmp_path, short, call):
