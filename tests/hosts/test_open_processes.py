@@ -183,3 +183,33 @@ def evaluate(inputs):
     assert metrics["without"]["stdout"] == ""
     assert "x" in metrics["copied/artifacts"].split()
     assert "x" not in metrics["without/artifacts"].split()
+
+
+async def test_a_fresh_name_gives_each_open_process_a_new_host_and_no_exec_may_end_it(scoring, work):
+    scored = await scoring(
+        """
+from scorehost_sdk import ScoringError
+def evaluate(inputs):
+    s = inputs["scoring"]
+    s.exec("work", ["sh", "-c", "echo t > /tmp/x"])
+    seen, said = [], []
+    for _ in range(2):
+        with s.open("work", ["sh", "-c", "cat /tmp/x; echo t > /tmp/x; echo ready; cat"]) as p:
+            seen.append(p.read_line(timeout=10))
+            for use in (lambda: s.exec("work", ["true"]), lambda: s.open("work", ["true"])):
+                try: use()
+                except ScoringError as error: said.append(str(error))
+            p.send("alive\\n")
+            seen.append(p.read_line(timeout=10))
+    after = s.exec("work", ["sh", "-c", "cat /tmp/x; true"]).stdout
+    return passed(seen=seen, said=said, after=after)
+""",
+        **work(fresh=True),
+    )
+    assert scored.result.status == "PASS", (scored.result.error, scored.log)
+    metrics = scored.result.metrics
+    assert metrics["seen"] == ["ready\n", "alive\n"] * 2
+    assert metrics["after"] == ""
+    assert len(metrics["said"]) == 4
+    assert all("a process is open in work" in text and "close that first" in text for text in metrics["said"])
+    assert [host.name for host in scored.result.hosts] == ["evaluator"] + ["work"] * 4

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 
@@ -21,9 +21,11 @@ from scorehost.model.failure import Phase, failure
 
 TIMED_OUT = 124
 KILLED = 137
+NOT_STARTED = 126  # what the engine says of a program that it could not start, also since its host was ending
 STILL_RUNNING = -1
 FAULTY = 500  # statuses from here on are about the engine, or about what it tried and could not do
 DRAIN_SECONDS = 2.0
+BRIEF_SECONDS = 0.2
 LONG_PAUSE = 0.1
 STDIN_CHUNK = 64 * 1024
 
@@ -55,6 +57,11 @@ class ExecOutcome:
 
 
 LOST = ExecOutcome(exit_code=KILLED, stdout=b"", stderr=b"", host_lost=True)
+
+
+def lost_with(host: Host) -> ExecOutcome:
+    """What is told of a process that its host did not take any more, with the reason when that was memory."""
+    return replace(LOST, oom_killed=host.ended == "oom")
 
 
 class Output:
@@ -124,7 +131,7 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
     exec_id = await started_exec(host, order)
     if exec_id is None:
         await note_loss(host)
-        return LOST
+        return lost_with(host)
     host.execs += 1
     output = Output(host, order.keep)
     code: int | None = None
@@ -158,18 +165,18 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
             await host.end("output_limit")
     except (Conflict, NotFound):
         await note_loss(host)
-        return LOST
+        return lost_with(host)
     except EngineRefused as error:
         await engine_at_fault(host, exec_id, error)
         # The engine could not run it (a working directory that is not there, say): its words are the output.
         return ExecOutcome(
-            exit_code=126,
+            exit_code=NOT_STARTED,
             stdout=b"",
             stderr=error.message.encode(),
             duration_seconds=time.monotonic() - begun,
         )
     crowded = crowded or crowded_out(host.container) > crowd
-    lost = code is None or (code == KILLED and await taken_along(host, kills))
+    lost = code is None or await taken_along(host, code, kills)
     oom = host.memory.kills(host.container) > kills or (lost and host.ended == "oom")
     return ExecOutcome(
         exit_code=KILLED if code is None else code,
@@ -227,17 +234,20 @@ async def gone(host: Host) -> bool:
         return _noted(host, None)
 
 
-async def taken_along(host: Host, kills: int) -> bool:
-    """Whether a process that ended by SIGKILL did so since its container ended, and not alone.
+async def taken_along(host: Host, code: int, kills: int) -> bool:
+    """Whether a process that ended by SIGKILL, or was never started, did so since its container ended.
 
     The process is seen to end before its container is, so this waits a moment; not where the kernel has
-    just killed for memory (`kills` were counted when the process began): that alone is reason enough.
+    just killed for memory (`kills` were counted when the process began): that alone is reason enough. A
+    program that is not there is common, and so waited for less.
     """
+    if code not in (KILLED, NOT_STARTED):
+        return False
     if host.ended:
         return True
     if host.memory.kills(host.container) > kills:
         return await gone(host)
-    return _noted(host, await host.state())
+    return _noted(host, await (host.state() if code == KILLED else host.state(BRIEF_SECONDS)))
 
 
 async def note_loss(host: Host) -> None:

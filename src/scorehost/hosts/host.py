@@ -50,6 +50,7 @@ class Host:
     clock: StandingClock | None = None  # the evaluator's, once there is one
     started_at: str = field(default_factory=utc_now)
     execs: int = 0
+    opened: int = 0  # processes that run there and that the evaluator keeps open
     printed: int = 0
     ended: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -77,10 +78,10 @@ class Host:
         peak = self.usage.peak_memory_bytes or self.blueprint.limits.memory_mb * MIB
         self.usage = Usage(peak, self.usage.cpu_seconds)
 
-    async def state(self) -> ContainerState | None:
-        """What the engine knows of the container, given a moment to see an end; None when it is gone."""
+    async def state(self, seconds: float = SETTLE_SECONDS) -> ContainerState | None:
+        """What the engine knows of the container, given `seconds` to see an end; None when it is gone."""
         try:
-            with anyio.move_on_after(SETTLE_SECONDS):
+            with anyio.move_on_after(seconds):
                 return await self.engine.wait(self.container)
             return await self.engine.inspect(self.container)
         except NotFound:

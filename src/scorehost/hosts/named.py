@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 import anyio
@@ -17,6 +17,7 @@ from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import Host, Site
 from scorehost.hosts.images import Images
 from scorehost.hosts.live import live_host
+from scorehost.hosts.sessions import Refused
 from scorehost.hosts.usage import read_usage
 from scorehost.hosts.warm import WarmHosts
 from scorehost.model.failure import Phase, failure
@@ -77,18 +78,47 @@ class NamedHosts:
         """Runs a process in a named host; calls on one name queue. Starts the host when it must. What it
         prints is kept when `filed`.
 
-        Raises UnknownEnvironment, AttemptFailed, EngineUnreachable, EngineTimeout.
+        Raises UnknownEnvironment, Refused (a fresh name in which a process is open), AttemptFailed,
+        EngineUnreachable, EngineTimeout.
         """
         plan = self.blueprint(name)
         slot = self._slots[plan.name]
         async with slot.lock:
             if plan.fresh and filed:
-                await self._retire(slot, "reset")
+                await self._renew(plan, slot)
             host = await self.running(plan.name)
             outcome = LOST if host is None else await self._run(host, order)
             if filed:
                 self.file(plan.name, outcome)
         return outcome
+
+    @asynccontextmanager
+    async def opening(self, name: str | None) -> AsyncIterator[Host]:
+        """The host in which a process is to be opened inside the block, running.
+
+        A fresh name gives a new host, and its execs wait until the process runs: then they are refused.
+        Raises as `exec` does, and Refused when the host ended too often.
+        """
+        plan = self.blueprint(name)
+        slot = self._slots[plan.name]
+        async with AsyncExitStack() as turn:
+            if plan.fresh:
+                await turn.enter_async_context(slot.lock)
+                await self._renew(plan, slot)
+            host = await self.running(plan.name)
+            if host is None:
+                raise Refused("HostLost", f"the host {plan.name} ended too often and is not started again")
+            yield host
+
+    async def _renew(self, plan: Blueprint, slot: _Slot) -> None:
+        """Lets the next use of a fresh name start a new host. What is open there is not killed unasked."""
+        host = slot.host
+        if host is None or (not host.execs and not host.ended):
+            return  # the next, or this, is new
+        if host.opened and not host.ended:
+            text = f"a process is open in {plan.name}, and `fresh: true` gives every use a host of its own"
+            raise Refused("ScoringError", f"{text}: close that first, or use another environment")
+        await self._retire(slot, "reset")
 
     def busy(self, name: str) -> bool:
         """Whether an exec or a reset of that name is under way, or waits for its turn."""

@@ -13,12 +13,13 @@ from scorehost.engine.door import Stream
 from scorehost.errors import Conflict, EngineRefused, EngineUnreachable, NotFound
 from scorehost.hosts.execs import (
     KILLED,
-    LOST,
+    NOT_STARTED,
     ExecOrder,
     ExecOutcome,
     Output,
     engine_at_fault,
     exit_code,
+    lost_with,
     note_loss,
     opened_exec,
     refuse_broken_off,
@@ -55,11 +56,15 @@ class Process:
         stream = None if exec_id is None else opened_exec(self.host, exec_id)
         if exec_id is None or stream is None:
             await note_loss(self.host)
-            self._end(LOST)
+            self._end(lost_with(self.host))
             task_status.started(None)
             return
         self.host.execs += 1
-        await self._carry(exec_id, stream, task_status)
+        self.host.opened += 1
+        try:
+            await self._carry(exec_id, stream, task_status)
+        finally:
+            self.host.opened -= 1
 
     async def _carry(
         self,
@@ -78,17 +83,17 @@ class Process:
                 await self.host.end("output_limit")  # once its stream is closed: what is not read ends slowly
         except (Conflict, NotFound):
             await note_loss(self.host)
-            self._end(LOST)
+            self._end(lost_with(self.host))
             return
         except EngineRefused as error:
             await engine_at_fault(self.host, exec_id, error)
             self._unread["stderr"] += error.message.encode()
-            self._end(ExecOutcome(exit_code=126, stdout=b"", stderr=b""))
+            self._end(ExecOutcome(exit_code=NOT_STARTED, stdout=b"", stderr=b""))
             return
         ended_at = anyio.current_time()
         code = await exit_code(self.host, exec_id)
         refuse_broken_off(self.host, ended_at)
-        lost = code is None or (code == KILLED and await taken_along(self.host, self._kills))
+        lost = code is None or await taken_along(self.host, code, self._kills)
         self._end(
             ExecOutcome(
                 exit_code=KILLED if code is None else code,

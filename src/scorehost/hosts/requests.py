@@ -224,22 +224,19 @@ class Requests:
     async def _open(self, request: Open, group: TaskGroup) -> int:
         order = self._order(request, stdin=b"")
         if self._is_beside(request.name):
-            process = Process(self._host, order, self._kill_beside)
-        else:
-            plan = self._named.blueprint(request.name)
-            host = await self._named.running(plan.name)
-            if host is None:
-                raise Refused("HostLost", f"the host {plan.name} ended too often and is not started again")
+            return await self._begin(request.id, Process(self._host, order, self._kill_beside), group)
+        async with self._named.opening(request.name) as host:
 
             async def end_host() -> None:
                 await self._named.end_for_close(host)
 
-            process = Process(host, order, end_host)
+            return await self._begin(request.id, Process(host, order, end_host), group)
+
+    async def _begin(self, number: int, process: Process, group: TaskGroup) -> int:
         if await group.start(process.run) is None:
             raise Refused(
                 "HostLost", f"the host {process.host.blueprint.name} ended before the process began"
             )
-        number = request.id
         self._processes[number] = process
         return number
 
