@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from archived import host
@@ -93,6 +94,24 @@ def test_an_error_in_an_open_range_is_no_better_than_the_worst_of_both_jobs(tmp_
     two = job(tmp_path, dataset, {"a": {"kind": "submission_fault", "digests": SAME}})
     (task, _) = compare_jobs(one, two).tasks
     assert (task.mean_a, task.mean_b) == (-8.0, -8.0)
+
+
+def test_an_error_is_the_lowest_of_the_range_that_its_own_job_had(tmp_path):
+    fault = {"a": {"kind": "submission_fault", "digests": SAME}}
+    read = [
+        job(tmp_path, make_dataset(tmp_path, make_task(tmp_path, "a", score_range=bounds)), fault)
+        for bounds in ((0.0, 1.0), (0.25, 1.0))
+    ]
+    (task,) = compare_jobs(*read, allow_mismatch=True).tasks
+    assert (task.mean_a, task.mean_b) == (0.0, 0.25)
+
+
+def test_an_attempt_of_another_job_is_no_part_of_this_one(tmp_path, dataset):
+    one, two = job(tmp_path, dataset, tasks=("a",)), job(tmp_path, dataset, tasks=("b",))
+    shutil.copytree(two.folder.path / "attempts/b", one.folder.path / "attempts/b")
+    found = read_job(one.folder)
+    assert [str(attempt.key) for attempt in found.attempts] == ["a/solution/1.1"]
+    assert found.damaged == ("b/solution/1.1: result.json is another attempt's",)
 
 
 def test_nothing_that_counts_is_undefined_and_no_number(tmp_path):

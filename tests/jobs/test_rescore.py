@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from archived import Archiving, hand_in
-from scripted_jobs import make_dataset, make_task, run, some_tasks
+from scripted_jobs import Script, make_dataset, make_task, run, scoring_digests, some_tasks
 
 from scorehost.errors import UsageError
 from scorehost.jobs.folder import JobFolder
@@ -162,7 +162,8 @@ def test_archived_bytes_that_are_not_what_was_scored_are_refused(tmp_path, datas
     if harm == "changed":
         answer.write_text("2")
     if harm == "linked":
-        answer.symlink_to("/etc/hostname")
+        (tmp_path / "same").write_text("1")
+        answer.symlink_to(tmp_path / "same")  # the same bytes, and still not what was archived
     script = equals(b"2")
     with pytest.raises(UsageError, match=r"Archived artifacts are damaged:\n  a/one/1\.1: artifacts/"):
         again(tmp_path, dataset, parent, script)
@@ -203,6 +204,21 @@ def test_a_killed_rescore_goes_on_where_it_was(tmp_path, dataset, parent):
     assert script.keys == ["b/two/1.1"]
     assert (resumed.status, resumed.summary["done"], resumed.summary["carried"]) == ("complete", 4, 2)
     assert resumed.summary["parent"] == parent.job_id
+
+
+def test_an_error_before_anything_was_archived_stands_and_is_told_even_with_rerun(tmp_path, dataset):
+    def lost(order):
+        return {"kind": "engine_lost"} if order.key.task_id == "a" else {"digests": scoring_digests()}
+
+    parent = run(tmp_path, dataset, Script(lost), submissions=("solution",), retry_errors=0)
+    only_a = some_tasks(tmp_path, "a")
+    events, script = [], Archiving()
+    outcome = again(tmp_path, only_a, parent, script, watch=events, tasks=("a",))
+    assert (script.keys, outcome.summary["carried"], outcome.summary["errors_left_out"]) == ([], 1, 1)
+    told = " ".join(str(event.fields.get("text")) for event in events)
+    assert "1 attempts ended before their submission was archived and stand as they are" in told
+    resumed = run(tmp_path, only_a, script, resume=outcome.job_id, rerun="error")
+    assert (script.keys, resumed.summary["carried"]) == ([], 1)
 
 
 def test_a_rescore_can_be_scored_again_itself(tmp_path, dataset, parent):
