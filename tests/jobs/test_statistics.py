@@ -209,6 +209,18 @@ def test_pass_at_k_is_undefined_when_a_task_has_fewer_samples(tmp_path):
     assert summary["tasks"]["a"]["pass_at_k"] == {"1": 1.0, "2": 1.0, "3": 1.0}
 
 
+def test_pass_at_k_is_undefined_when_all_samples_of_a_task_are_left_out(tmp_path):
+    dataset = make_dataset(tmp_path, make_task(tmp_path, "a"), make_task(tmp_path, "b"))
+    word = samples(tmp_path / "sub", {"a": 2, "b": 2})
+    script = Script(lambda order: {"kind": "engine_lost"} if order.key.task_id == "b" else {})
+    summary = run(tmp_path, dataset, script, submissions=(word,)).summary
+    # b has n = 0 < 1: a rate of a alone would hide b's ERRORs, as the mean would without its bounds.
+    assert summary["pass_at_k"] == {"1": None, "2": None}
+    assert summary["pass_power_k"] == {"1": None, "2": None}
+    assert summary["tasks"]["a"]["pass_at_k"] == {"1": 1.0, "2": 1.0}
+    assert summary["mean_score"] == 1.0
+
+
 def test_an_error_that_counts_is_no_pass_and_others_leave_n(tmp_path):
     dataset = make_dataset(tmp_path, make_task(tmp_path, "a"))
     word = samples(tmp_path / "sub", {"a": 4})

@@ -156,13 +156,15 @@ def _rate(
     estimate: Callable[[int, int, int], float | None],
     weights: Mapping[str, float],
 ) -> float | None:
+    """The mean rate over tasks; None when a task has fewer than k samples that count, or none at all.
+
+    A rate has no bounds beside it: one over the tasks that are left would hide the ERRORs of the others.
+    """
     short = False
 
     def of_cell(samples: Mapping[int, Sequence[Scored]]) -> float | None:
         nonlocal short
         passes = [verdict for verdict in map(_passes, samples.values()) if verdict is not None]
-        if not passes:
-            return None
         rate = estimate(len(passes), sum(passes), k)
         # A submission with many samples on easy tasks only must not be judged by those alone.
         short = short or rate is None

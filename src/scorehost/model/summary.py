@@ -53,7 +53,7 @@ class Group(Frozen):
 
     `mean_score` rests on `n` attempts, of which `errors_as_lowest` are ERRORs that count as the lowest score;
     `errors_left_out` are in neither. `pass_at_k` and `pass_power_k` go from k (as text) to a rate, None
-    where a task has fewer than k samples that count.
+    where a task has fewer than k samples that count, be it none.
     """
 
     planned: int
