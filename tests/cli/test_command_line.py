@@ -87,8 +87,6 @@ def test_a_command_of_a_later_version_says_not_yet(name):
         ("run", "--locked"),
         ("run", "--watch"),
         ("run", "--allow-shared-host"),
-        ("run", "--max-calls", "3"),
-        ("run", "--max-tokens", "3"),
         ("run", "--lock"),
         ("check", "--lock"),
     ],

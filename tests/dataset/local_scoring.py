@@ -80,7 +80,7 @@ class AwaitedScoring(Scoring):
 
 
 class Judge:
-    """The role that profiles.yaml binds, played in this process; what its rules run lies beside the recipe."""
+    """The role that profiles.yaml binds, played in this process; what rules run lies beside the recipe."""
 
     def __init__(self, scoring: Scoring, submission: Path | None, gold: Path) -> None:
         self._scoring, self._submission, self._gold = scoring, submission, gold

@@ -81,14 +81,14 @@ class _Coming:
         if self._writing is not None and (part.step != "file" or part.path != self._writing[0]):
             raise _refused("another part while a file is not whole")
         if self._writing is None:
-            path = os.fsdecode(self._checked(part.path))
+            path = os.fsdecode(self._checked(part.step, part.path))
             self._count(path)
             self._open(part, path)
         if part.step == "file":
             self._write(part)
 
-    def _checked(self, path: bytes) -> bytes:
-        if not path and self.artifact.kind == "file":
+    def _checked(self, step: str, path: bytes) -> bytes:
+        if not path and self.artifact.kind == "file" and step == "file":
             return b""
         if self.artifact.kind == "file":
             raise _refused(f"{self.artifact.id} is one file, and a folder was published")
