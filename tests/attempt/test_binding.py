@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from scorehost.model.failure import Failure
 from scorehost.spec.task import Output
 
 UNIT = Output()
+HERE = Path(__file__).parent  # no test here looks a script up, but where it says so
 OPEN = Output(score_range=None)
 GOLD = "the answer that nobody may read is four words long"
 
@@ -22,7 +24,7 @@ GOLD = "the answer that nobody may read is four words long"
 def fault(value, output=UNIT) -> tuple[str, str]:
     """(kind, message) of the failure that `value` must be."""
     with pytest.raises(AttemptFailed) as caught:
-        bind(value, output)
+        bind(value, output, task=HERE)
     failure = caught.value.failure
     assert failure.phase == "evaluate"
     assert failure.blame == "dataset"
@@ -113,18 +115,18 @@ def test_an_unknown_key_is_named_unless_it_is_long():
 )
 @pytest.mark.parametrize("absent", [{}, {"score": None}])
 def test_an_absent_score_is_the_end_of_the_range(output, status, score, absent):
-    bound = bind({"status": status, **absent}, output)
+    bound = bind({"status": status, **absent}, output, task=HERE)
     assert (bound.status, bound.score, bound.metrics, bound.checks) == (status, score, {}, ())
 
 
 @pytest.mark.parametrize("score", [0, 0.0, 1, 1.0, 0.5, -0.0])
 def test_a_score_in_range_is_kept_whatever_the_status(score):
     for status in ("PASS", "FAIL"):
-        assert bind({"status": status, "score": score}, UNIT).score == score
+        assert bind({"status": status, "score": score}, UNIT, task=HERE).score == score
 
 
 def test_an_open_range_takes_any_finite_number():
-    assert bind({"status": "FAIL", "score": -1e300}, OPEN).score == -1e300
+    assert bind({"status": "FAIL", "score": -1e300}, OPEN, task=HERE).score == -1e300
     assert fault({"status": "PASS", "score": math.nan}, OPEN)[0] == "invalid_result"
     assert fault({"status": "PASS", "score": 10**400}, OPEN)[0] == "invalid_result"
 
@@ -137,7 +139,7 @@ def nested(levels: int):
 
 
 def test_metrics_nest_16_levels_and_no_more():
-    assert bind({"status": "PASS", "metrics": nested(16)}, UNIT).metrics == nested(16)
+    assert bind({"status": "PASS", "metrics": nested(16)}, UNIT, task=HERE).metrics == nested(16)
     assert fault({"status": "PASS", "metrics": nested(17)}) == (
         "result_too_large",
         "metrics nests deeper than 16 levels",
@@ -147,7 +149,7 @@ def test_metrics_nest_16_levels_and_no_more():
 
 def test_metrics_hold_1_mib_and_no_more():
     room = 2**20 - len('{"k":""}')
-    assert bind({"status": "PASS", "metrics": {"k": "x" * room}}, UNIT)
+    assert bind({"status": "PASS", "metrics": {"k": "x" * room}}, UNIT, task=HERE)
     kind, said = fault({"status": "PASS", "metrics": {"k": "x" * (room + 1)}})
     assert (kind, said) == ("result_too_large", "metrics has 1048577 bytes, more than 1048576")
 
@@ -168,7 +170,7 @@ GOOD = {"id": "good", "status": "PASS"}
 
 
 def checked(*rows) -> Verdict:
-    return bind({"status": "FAIL", "score": 0.25, "checks": list(rows)}, UNIT)
+    return bind({"status": "FAIL", "score": 0.25, "checks": list(rows)}, UNIT, task=HERE)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +209,7 @@ def test_a_bad_row_is_left_out_with_a_warning_that_names_it_and_changes_no_verdi
     ("checks", "said"), [({}, "an object"), ("rows", '"rows"'), (GOLD, "a text of 50 characters")]
 )
 def test_checks_that_are_no_list_are_left_out(checks, said):
-    bound = bind({"status": "PASS", "checks": checks}, UNIT)
+    bound = bind({"status": "PASS", "checks": checks}, UNIT, task=HERE)
     assert bound.checks == ()
     assert bound.warnings == (f"checks is {said}, not a list; all of it was left out",)
 
@@ -224,6 +226,35 @@ def test_rows_are_kept_up_to_8_mib():
     bound = checked(*rows)
     assert len(bound.checks) == 7
     assert bound.warnings == ("checks: row 8 and what follows was left out: more than 8388608 bytes",)
+
+
+def test_a_script_is_a_file_of_the_dataset_or_its_row_is_left_out(tmp_path):
+    tasks = tmp_path / "tasks"
+    for path in ("t/check.py", "t/lib/more.py", "other/check.py"):
+        (tasks / path).parent.mkdir(parents=True, exist_ok=True)
+        (tasks / path).write_text("")
+    (tmp_path / "outside.py").write_text("")
+    (tasks / "t" / "link.py").symlink_to("../../outside.py")
+    good = ["check.py", "lib/more.py", "tasks/t/check.py", "tasks/other/check.py"]
+    bad = [
+        "no.py",
+        "lib",
+        "",
+        "/etc/passwd",
+        "../other/check.py",
+        "tasks/../outside.py",
+        "link.py",
+        "tasks/no.py",
+    ]
+    rows = [{"id": str(n), "status": "PASS", "script": path} for n, path in enumerate([*good, *bad, None])]
+    bound = bind({"status": "PASS", "checks": rows}, UNIT, task=tasks / "t")
+    assert [row.script for row in bound.checks] == [*good, None]
+    assert bound.warnings[:2] == (
+        'checks: row 5 was left out: script "no.py" is no file of the dataset\'s tasks',
+        'checks: row 6 was left out: script "lib" is no file of the dataset\'s tasks',
+    )
+    assert bound.warnings[2] == 'checks: row 7 was left out: script "" is no path in the dataset: it is empty'
+    assert len(bound.warnings) == len(bad)
 
 
 def test_ten_thousand_bad_rows_make_few_warnings():
@@ -260,6 +291,6 @@ def test_whatever_is_returned_there_is_a_sound_verdict_or_a_named_failure(value)
 
 def bound_or_refused(value) -> Verdict | Failure:
     try:
-        return bind(value, UNIT)
+        return bind(value, UNIT, task=HERE)
     except AttemptFailed as error:
         return error.failure

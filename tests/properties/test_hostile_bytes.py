@@ -8,6 +8,7 @@ import json
 import time
 import tracemalloc
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -164,7 +165,7 @@ def test_a_reader_holds_no_more_than_a_frame_and_its_copies_of_what_is_never_fin
 )
 def test_whatever_an_evaluator_returns_is_a_verdict_in_range_or_a_named_failure(value, output):
     try:
-        verdict = bind(value, output)
+        verdict = bind(value, output, task=Path(__file__).parent)
     except AttemptFailed as error:
         assert error.failure.kind in ("invalid_result", "result_too_large")
         assert error.failure.message.isprintable()

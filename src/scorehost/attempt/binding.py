@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
+from scorehost.attempt.scripts import script_fault
 from scorehost.errors import AttemptFailed
 from scorehost.model import json
 from scorehost.model.check import MAX_BYTES, MAX_ROWS, CheckRow
@@ -36,11 +39,12 @@ class Verdict:
     warnings: tuple[str, ...]
 
 
-def bind(value: Any, output: Output) -> Verdict:
+def bind(value: Any, output: Output, *, task: Path) -> Verdict:
     """The verdict in an evaluator's return value, already parsed from strict JSON.
 
-    Raises AttemptFailed (invalid_result, result_too_large) naming field and value; rows of checks that are
-    not in order are left out with a warning and change no verdict.
+    `task` is the task's folder, in which the scripts of checks are looked up. Raises AttemptFailed
+    (invalid_result, result_too_large) naming field and value; rows of checks that are not in order are left
+    out with a warning and change no verdict.
     """
     if not isinstance(value, dict):
         _invalid(f"evaluate() returned {_shown(value)}, not an object")
@@ -51,7 +55,7 @@ def bind(value: Any, output: Output) -> Verdict:
     status = value.get("status")
     if status not in ("PASS", "FAIL") or not isinstance(status, str):
         _invalid(f"status is {_shown(status) if 'status' in value else 'missing'}, not 'PASS' or 'FAIL'")
-    checks, warnings = _checks(value.get("checks"))
+    checks, warnings = _checks(value.get("checks"), task)
     return Verdict(
         status="PASS" if status == "PASS" else "FAIL",
         score=_score(value.get("score"), status, output),
@@ -94,13 +98,14 @@ def _metrics(metrics: Any) -> Mapping[str, Any]:
     return metrics
 
 
-def _checks(rows: Any) -> tuple[tuple[CheckRow, ...], tuple[str, ...]]:
+def _checks(rows: Any, task: Path) -> tuple[tuple[CheckRow, ...], tuple[str, ...]]:
     if rows is None:
         return (), ()
     if not isinstance(rows, list):
         return (), (f"checks is {_shown(rows)}, not a list; all of it was left out",)
     kept: dict[str, CheckRow] = {}
     left_out: list[str] = []
+    look_up = functools.cache(functools.partial(script_fault, task=task))  # rows share few scripts
     size = 0
     for number, row in enumerate(rows, start=1):
         if number > MAX_ROWS:
@@ -117,16 +122,25 @@ def _checks(rows: Any) -> tuple[tuple[CheckRow, ...], tuple[str, ...]]:
             text = f"checks: row {number} and what follows was left out: more than {MAX_BYTES} bytes"
             left_out.append(text)
             break
-        if not check.id.isprintable():
-            left_out.append(f"checks: row {number} was left out: its id holds control characters")
-        elif check.id in kept:
-            left_out.append(f"checks: row {number} was left out: the id {_shown(check.id)} stands before")
+        if fault := _out_of_place(check, kept, look_up):
+            left_out.append(f"checks: row {number} was left out: {fault}")
         else:
             kept[check.id] = check
     if len(left_out) > _WARNINGS:
         more = len(left_out) - _WARNINGS
         left_out[_WARNINGS:] = [f"checks: {more} more of such lines were left out"]
     return tuple(kept.values()), tuple(left_out)
+
+
+def _out_of_place(check: CheckRow, kept: Collection[str], look_up: Callable[[str], str]) -> str:
+    """Why a row that is in order by itself does not stand among the others; empty when it does."""
+    if not check.id.isprintable():
+        return "its id holds control characters"
+    if check.id in kept:
+        return f"the id {_shown(check.id)} stands before"
+    if check.script is not None and (fault := look_up(check.script)):
+        return f"script {_shown(check.script)} {fault}"
+    return ""
 
 
 def _fault(row: Any, error: Exception) -> str:

@@ -181,7 +181,7 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
             _keep_log(bench, progress, draft, "logs/evaluator.log", evaluation.log.content())
     progress.enter(Phase.COLLECT)
     with progress.timed("collect"):
-        verdict = bind(value, task.spec.evaluation.output)
+        verdict = bind(value, task.spec.evaluation.output, task=task.folder)
         if name := await in_thread(lambda: trees.changed(task), bench.files):
             text = f"{name} of the task changed on disk while the attempt ran"
             raise AttemptFailed(failure(Phase.COLLECT, "changed_input", text))
