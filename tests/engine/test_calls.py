@@ -215,6 +215,40 @@ async def test_a_create_cancelled_while_its_answer_is_under_way_removes_the_cont
     assert removed == [("DELETE", "/v1.41/containers/c1")]
 
 
+async def test_an_engine_that_is_given_up_holds_nobody_up_any_more_not_even_behind_a_shield(tmp_path):
+    path = tmp_path / "engine.sock"
+
+    async def serve(stream):
+        async with stream:
+            if b"/version" in await stream.receive():
+                await stream.send(answer(200, VERSION))
+            else:
+                await anyio.sleep_forever()
+
+    refused = []
+    async with UnixListener(path) as listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, serve)
+        async with open_engine(f"unix://{path}") as engine:
+
+            async def shielded():
+                with anyio.CancelScope(shield=True):
+                    try:
+                        await engine.remove("c1")
+                    except EngineUnreachable as error:
+                        refused.append(error)
+
+            async with anyio.create_task_group() as waiting:
+                waiting.start_soon(shielded)
+                await anyio.sleep(0.3)
+                begun = time.monotonic()
+                engine.give_up()
+            with pytest.raises(EngineUnreachable, match="given up"):
+                await engine.list_containers({})
+        assert time.monotonic() - begun < 1
+        group.cancel_scope.cancel()
+    assert len(refused) == 1
+
+
 async def test_a_cancelled_call_returns_at_once_though_the_engine_hangs(tmp_path):
     path = tmp_path / "s"
     listening = UnixListener(path)
