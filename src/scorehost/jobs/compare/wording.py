@@ -105,7 +105,7 @@ def _unmatched(comparison: Comparison) -> str:
 
 def _regression_lines(comparison: Comparison) -> list[str]:
     found = comparison.regressions
-    lines = [f"{len(found.lost)} attempts that were PASS in A are not in B"] if found.lost else []
+    lines = [f"regression: PASS in A and not in B: {len(found.lost)}"] if found.lost else []
     if found.mean_fell:
-        lines.append("the mean fell")
+        lines.append("regression: the mean fell")
     return lines
