@@ -99,9 +99,14 @@ class SecondEngine:
         return found
 
     def objects(self) -> list[str]:
-        """Every container and volume on it, with the state of the containers."""
+        """Every container, and every volume with a label.
+
+        An engine that is killed while it makes a volume keeps its folder and forgets its labels: that one
+        cannot be told from anybody's.
+        """
         containers = self.docker("ps", "-a", "--format", "{{.ID}} {{.Status}} {{.Command}}").stdout
-        return sorted([*containers.splitlines(), *self.docker("volume", "ls", "-q").stdout.split()])
+        volumes = self.docker("volume", "ls", "--format", "{{.Name}} {{.Labels}}").stdout
+        return [*containers.splitlines(), *(row for row in volumes.splitlines() if "scorehost.job" in row)]
 
 
 def missing() -> str:
