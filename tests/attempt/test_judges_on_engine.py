@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import base64
+import shutil
 import urllib.parse
+from pathlib import Path
 
+import anyio
 import pytest
 from agent_jobs import job, only, write_job
+
+from scorehost import api
+from scorehost.attempt.agreement import disagreements
+from trial import write_submission
 
 pytestmark = pytest.mark.docker
 
@@ -87,6 +94,7 @@ def test_the_judge_is_not_asked_when_the_audit_fails(tmp_path):
         ("say(reply())\nsay(reply())", "adapter_malformed"),
         ("say(reply(request_id='LEFT OUT'))", "adapter_provenance"),
         ("sys.stdout.write('x' * 100_000_000)", "adapter_overflow"),
+        ("say(reply())\nsubprocess.Popen(['sleep', '300'], start_new_session=True)", "adapter_exit"),
     ],
 )
 def test_a_judge_that_fails_is_an_error_of_the_adapter_and_no_score(tmp_path, judge, kind):
@@ -228,6 +236,76 @@ def test_a_judge_has_its_key_outside_and_neither_key_nor_network_inside(tmp_path
             assert not [form for form in forms if form.encode() in data], path
     assert searched > 10
     assert "[secret]" in made.checks[1]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "told"),
+    [
+        (
+            "result.json",
+            '"agent_invocations": 1',
+            '"agent_invocations": 0',
+            "result.json counts 0 calls, and 1",
+        ),
+        ("evaluation/calls/1/call.json", '"ok": true', '"ok": false', "does not tell the calls"),
+        ("evaluation/observation.jsonl", '"ok":true', '"ok":false', "does not tell the calls"),
+        (
+            "evaluation/calls/1/request.json",
+            "is the answer",
+            "is any answer",
+            "request.json is not the request",
+        ),
+        ("evaluation/calls/1/tries/1/reply", '"ok": true', '"ok": tru3', "tries/1/reply is not the reply"),
+    ],
+)
+def test_a_record_of_which_one_part_was_changed_disagrees_with_the_rest(judged, path, old, new, told):
+    assert disagreements(judged) == []
+    file = judged / path
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+    (fault,) = disagreements(judged)
+    assert told in fault
+
+
+@pytest.fixture(scope="module")
+def one_judged(tmp_path_factory):
+    return piped(tmp_path_factory.mktemp("judged"), JUDGE).folder
+
+
+@pytest.fixture
+def judged(one_judged, tmp_path):
+    """A copy of one attempt, to be spoilt."""
+    return Path(shutil.copytree(one_judged, tmp_path / "attempt"))
+
+
+def test_a_job_that_is_stopped_while_a_judge_is_asked_leaves_no_adapter_alive(tmp_path):
+    pid = tmp_path / "pid"
+    judge = f"open({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(300)"
+    root = write_job(tmp_path, PIPELINE, {"judge": (judge, {})}, parameters=PARAMETERS)
+    write_submission(root / "handed-in")
+    options = api.RunOptions(dataset=root, out=root / "runs", submissions=(f"s={root / 'handed-in'}",))
+    outcomes = []
+
+    async def stopped():
+        stop = anyio.Event()
+
+        async def run():
+            outcomes.append(await api.run(options, lambda _: None, stop))
+
+        with anyio.fail_after(40):
+            async with anyio.create_task_group() as group:
+                group.start_soon(run)
+                while not pid.exists() or not pid.read_text():  # noqa: ASYNC110 - another process makes it
+                    await anyio.sleep(0.05)
+                stop.set()
+
+    anyio.run(stopped)
+    (outcome,) = outcomes
+    assert (outcome.status, outcome.exit_status, outcome.rows) == ("interrupted", 130, ())
+    assert not Path(f"/proc/{pid.read_text()}").exists()
+    # The call that was cut off was made: the job's account has it, for a resume too.
+    assert outcome.summary["usage"]["judge"]["calls"] == 1
 
 
 def test_calls_and_tokens_of_a_job_have_an_end_that_a_resume_remembers(tmp_path):
