@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 
 import anyio
 import pytest
@@ -12,7 +13,7 @@ from scripted_jobs import Script, make_dataset, make_result, make_task, publish,
 
 from scorehost.attempt.order import Order, Source
 from scorehost.errors import UsageError
-from scorehost.jobs.folder import JobFolder, locked
+from scorehost.jobs.folder import JobFolder, locked, new_folder, sweep
 from scorehost.jobs.journal import FILE, read_history
 from scorehost.model.ids import AttemptKey
 
@@ -266,3 +267,24 @@ def test_the_next_run_removes_what_killed_jobs_left_half_done(tmp_path):
     assert not half.path.exists()
     assert alive.path.exists()
     assert (first.folder / "job.json").exists()
+
+
+def test_a_sweep_takes_no_folder_that_another_job_is_just_making(tmp_path):
+    over = threading.Event()
+
+    def sweeping():
+        while not over.is_set():
+            sweep(tmp_path)
+
+    sweepers = [threading.Thread(target=sweeping) for _ in range(2)]
+    for sweeper in sweepers:
+        sweeper.start()
+    try:
+        for number in range(150):
+            with new_folder(tmp_path, f"20261130-074512-{number:04x}") as folder:
+                (folder.path / "held").touch()
+    finally:
+        over.set()
+        for sweeper in sweepers:
+            sweeper.join()
+    assert not list(tmp_path.iterdir())

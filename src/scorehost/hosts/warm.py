@@ -98,7 +98,14 @@ class WarmHosts:
         while self._ready.get(kind):
             found = self._ready[kind].pop(0)
             self._pool.give_back(self._memory(blueprint))  # the attempt has reserved it for itself
-            if await self._healthy(found):
+            try:
+                healthy = await self._healthy(found)
+            except BaseException:
+                # Nobody else knows of it any more: its attempt is cancelled, and it must go at once.
+                with anyio.CancelScope(shield=True, deadline=anyio.current_time() + CLOSE_SECONDS):
+                    await found.stack.aclose()
+                raise
+            if healthy:
                 return found
             await found.stack.aclose()
         return None

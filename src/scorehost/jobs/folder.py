@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,28 +119,48 @@ def new_folder(out: Path, job_id: str | None = None) -> Iterator[JobFolder]:
     """A new job's folder, locked. One that ends before job.json is written leaves nothing behind."""
     out = out.absolute()
     folder = JobFolder(out / (job_id or new_job_id()))
+    lock = ExitStack()
     try:
         fresh_out = not out.exists()
         make_folder(out)
-        with disk_errors(out, 4096):
+        with disk_errors(out, 4096), _one_at_a_time(out):
             folder.path.mkdir(mode=0o700)
+            try:
+                lock.enter_context(locked(folder.path))
+            except BaseException:
+                remove_tree(folder.path)
+                raise
     except OSError as error:
         raise UsageError(
             f"No job can be put into {out}: {error.strerror}.",
             hint="Name a folder that you may write to: --out DIR.",
         ) from None
+    with lock:
+        try:
+            yield folder
+        finally:
+            remove_tree(folder.incoming)
+            if not folder.begun:
+                with _one_at_a_time(out):
+                    remove_tree(folder.path)
+                if fresh_out:
+                    with suppress(OSError):
+                        out.rmdir()
+
+
+@contextmanager
+def _one_at_a_time(out: Path) -> Iterator[None]:
+    """Held for a moment: else a sweep could take a new job's folder for a dead one's, made and not yet locked.
+
+    The folder itself is locked, so that no file stays. Where its file system cannot do that, nothing is held.
+    """
+    handle = os.open(out, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with locked(folder.path):
-            try:
-                yield folder
-            finally:
-                remove_tree(folder.incoming)
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
     finally:
-        if not folder.begun:
-            remove_tree(folder.path)
-            if fresh_out:
-                with suppress(OSError):
-                    out.rmdir()
+        os.close(handle)
 
 
 @contextmanager
@@ -227,7 +248,9 @@ def sweep(out: Path) -> None:
         reserved = folder.path / RESERVE_FILE
         if folder.begun and not folder.incoming.exists() and not reserved.exists():
             continue
-        with suppress(UsageError, OSError), locked(folder.path):
+        with suppress(UsageError, OSError), ExitStack() as lock:
+            with _one_at_a_time(out):
+                lock.enter_context(locked(folder.path))
             if folder.begun:
                 folder.tidy()
             else:
