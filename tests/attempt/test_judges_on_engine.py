@@ -13,7 +13,7 @@ from agent_jobs import job, only, write_job
 
 from scorehost import api
 from scorehost.attempt.agreement import disagreements
-from trial import write_submission
+from trial import IMAGE, write_submission
 
 pytestmark = pytest.mark.docker
 
@@ -209,6 +209,41 @@ def test_turns_see_what_was_said_before_and_a_judgement_is_no_turn(tmp_path):
     made = piped(tmp_path, judge, evaluator=CONVERSATION)
     assert made.result["metrics"] == {"first": "1: []", "second": "2: ['one', '1: []']", "why": "c a"}
     assert made.result["status"] == "FAIL"
+
+
+AGEVAL = """
+from ageval_sdk import evaluation_check
+async def evaluate(inputs):
+    audit = await inputs["scoring"].exec("audit", ["python", "/attempt/evaluation/audit.py"])
+    if audit.exit_code != 0:
+        check = evaluation_check("audit", status="FAIL", script="evaluation/audit.py", environment="audit",
+                                 exec_result=audit)
+        return {"status": "FAIL", "score": 0.0, "metrics": {}, "checks": [check]}
+    async with inputs["agent"].session("judge", environment="verification") as session:
+        reply = await session.invoke(inputs["parameters"]["verify_prompt"])
+    ok = bool(reply.get("ok"))
+    return {"status": "PASS" if ok else "FAIL", "score": 1.0 if ok else 0.0, "metrics": {}, "checks": []}
+"""
+AUDIT = "import sys; sys.exit(0 if open('/attempt/artifacts/answer.txt').read().isdigit() else 1)"
+
+
+@pytest.mark.parametrize(("answer", "status"), [("42", "PASS"), ("41", "FAIL"), ("x", "FAIL")])
+def test_an_evaluator_of_the_ageval_layout_runs_as_it_is(tmp_path, answer, status):
+    root = write_job(
+        tmp_path,
+        AGEVAL,
+        {"judge": (JUDGE, {})},
+        files={"evaluation/audit.py": AUDIT},
+        parameters=PARAMETERS,
+        format="ageval.task/1",
+        evaluation={"environments": {name: {"docker_image": IMAGE} for name in ("audit", "verification")}},
+    )
+    (root / "dataset.yaml").rename(root / "ageval.yaml")
+    for name, kind in (("ageval.yaml", "dataset"), ("profiles.yaml", "profiles")):
+        text = (root / name).read_text().replace(f"scorehost.{kind}/1", f"ageval.{kind}/1")
+        (root / name).write_text(text + ("evaluate_host: {isolated: true}\n" if kind == "profiles" else ""))
+    made = only(job(root, {"artifacts/answer.txt": answer}))
+    assert made.result["status"] == status, made.result["error"]
 
 
 KEY = "k-3f9a8b7c/6d5e+4f3a~2b1c"

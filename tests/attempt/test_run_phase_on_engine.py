@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import anyio
 import pytest
@@ -218,6 +219,46 @@ def test_a_tree_crosses_with_its_bytes_names_and_execute_bits(tmp_path):
         "['tool', '3af71adb', 9, True]",
         "a/empty/",
     ]
+
+
+def test_it_has_the_network_that_the_profile_names_and_scoring_has_none(tmp_path):
+    run = """
+    import os
+    def run(ctx):
+        (ctx.artifacts / "answer.txt").write_text(" ".join(sorted(os.listdir("/sys/class/net"))))
+        ctx.publish("answer", ctx.artifacts / "answer.txt")
+    """
+    look = """
+    import os
+    def evaluate(inputs):
+        found = [open(inputs["artifacts"]["answer"]).read(), *os.listdir("/sys/class/net")]
+        return {"status": "PASS", "metrics": {"found": found}}
+    """
+    spec = {"profile": {"run_host": {"network": "bridge"}}}
+    made = produced(tmp_path, run, evaluator=look, spec=spec)
+    assert made.result["metrics"]["found"] == ["eth0 lo", "lo"]
+
+
+@pytest.fixture
+def own_label(job_id):
+    """A label of an image that goes again."""
+    label = f"scorehost.test={job_id}"
+    yield label
+    listing = ["docker", "image", "ls", "-q", "--filter", f"label={label}"]
+    found = subprocess.run(listing, capture_output=True, text=True, check=True).stdout.split()
+    subprocess.run(["docker", "rmi", "-f", *found], capture_output=True, check=True)
+
+
+def test_its_image_is_that_of_its_own_recipe(tmp_path, own_label):
+    run = """
+    def run(ctx):
+        ctx.publish("answer", "/etc/of-the-recipe")
+    """
+    recipe = f"FROM scorehost/python:3\nLABEL {own_label}\nRUN printf 42 > /etc/of-the-recipe\n"
+    made = produced(tmp_path, run, files={"environment/Dockerfile": recipe})
+    assert made.result["status"] == "PASS", made.result["error"]
+    ran, evaluator = made.result["hosts"]
+    assert ran["image_id"] != evaluator["image_id"]
 
 
 def test_an_agents_fault_that_is_not_caught_is_no_score(tmp_path):

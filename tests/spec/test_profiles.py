@@ -46,7 +46,9 @@ def test_another_file_replaces_the_datasets_profiles(folder, tmp_path):
             "2:17: evaluate_host.docker: unknown key. Did you mean `docker_image`?",
         ),
         ("engine: tcp", "2:9: engine: a mapping is wanted"),
-        ("run_host: {network: 'container:x'}", "2:21: run_host.network: "),
+        ("run_host: {network: 'container:x'}", "2:21: run_host.network: the name of a network"),
+        ("run_host: {network: host}", "2:21: run_host.network: the name of a network"),
+        ("run_host: {network: no}", "2:21: run_host.network: the value is a boolean to some"),
     ],
 )
 def test_a_misfit_is_told_with_its_place(folder, line, start):

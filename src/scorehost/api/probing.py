@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorehost.api.diagnosis import limits_of
 from scorehost.api.finding import Finding
-from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
+from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints, run_blueprint
 from scorehost.engine.opening import open_engine
 from scorehost.errors import EngineError, InputError, NotFound
 from scorehost.hosts.admission import SHARE
@@ -97,7 +97,8 @@ def _runtime(dataset: Dataset, info: EngineInfo) -> list[Finding]:
 async def _images(engine: Engine, dataset: Dataset) -> list[Finding]:
     users: dict[str | Recipe, list[str]] = {}
     for task in dataset.tasks.values():
-        for host in hosts_of(task, dataset):
+        runs = [run_blueprint(task, dataset.profiles)] if task.run_script is not None else []
+        for host in (*hosts_of(task, dataset), *runs):
             users.setdefault(host.image, []).append(f"{task.task_id}/{host.name}")
     findings = []
     for choice, places in users.items():

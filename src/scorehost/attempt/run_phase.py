@@ -64,7 +64,7 @@ async def carry_out(
         blueprint=plan,
         image=image,
         trees={TOOLS: tools, TASK: code, ARTIFACTS: Tree(), WORKSPACE: Tree()},
-        data_bytes=data.size,
+        data_bytes=data.in_memory,
         inputs=run_inputs(order),
         shelf=shelf,
         agents=None if agents is None else agents.during(Phase.RUN),

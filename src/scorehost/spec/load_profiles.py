@@ -12,6 +12,7 @@ from scorehost.spec.problems import Place, Problems
 from scorehost.spec.profiles import Profiles
 from scorehost.spec.roles import check_roles
 from scorehost.spec.secret_literals import refuse_secrets
+from scorehost.spec.wording import REASONS
 from scorehost.spec.yaml_tree import Map, find, walk
 
 if TYPE_CHECKING:
@@ -72,5 +73,8 @@ def load_profiles(
     if profiles is not None:
         # What does not fit was told, and so nothing more is said about the same key.
         told = {loc for loc, _ in walk(tree) if find(fitting, loc).loc != loc}
+        if profiles.run_host.network == "host":
+            found = find(tree, ("run_host", "network"))
+            problems.add(found.place, found.key, *REASONS["run_host.network"])
         check_roles(profiles.agent_profiles, fitting, problems, base=path.parent, told=told | silent)
     return LoadedProfiles(profiles or Profiles(), ignored, isolated, roles)

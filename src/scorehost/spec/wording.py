@@ -46,6 +46,10 @@ REASONS = {
         "scoring hosts are Docker containers, and named environments need them",
         "Write `environment: docker`",
     ),
+    "run_host.network": (
+        "the name of a network of the engine is wanted, or `none`; the machine's own is for nobody",
+        "Write a name that `docker network ls` shows, such as `bridge`",
+    ),
     "evaluate_host.isolated": (
         "scoring has its own containers, and named environments need them",
         "Write `isolated: true`",
