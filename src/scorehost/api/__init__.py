@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from scorehost.adapters.trial import Trial
     from scorehost.api.adapter_trial import try_adapter
+    from scorehost.api.auditing import audit
     from scorehost.api.checking import CheckReport, TaskLine, check, import_humaneval
     from scorehost.api.comparing import compare
     from scorehost.api.diagnosis import clean, doctor
@@ -30,11 +31,15 @@ if TYPE_CHECKING:
     from scorehost.jobs.options import RunOptions
     from scorehost.jobs.outcome import JobEvent, JobOutcome, Row, Watch
     from scorehost.jobs.rescore.moved import Move, Rescored
+    from scorehost.model.audit import AuditFinding, AuditReport
     from scorehost.spec.own_secrets import own_masker
 
 _WHERE = {
     "Trial": "scorehost.adapters.trial",
     "try_adapter": "scorehost.api.adapter_trial",
+    "audit": "scorehost.api.auditing",
+    "AuditReport": "scorehost.model.audit",
+    "AuditFinding": "scorehost.model.audit",
     "CheckReport": "scorehost.api.checking",
     "TaskLine": "scorehost.api.checking",
     "check": "scorehost.api.checking",
@@ -76,6 +81,8 @@ _WHERE = {
 
 __all__ = [
     "AttemptLog",
+    "AuditFinding",
+    "AuditReport",
     "CheckReport",
     "CleanReport",
     "DryRun",
@@ -95,6 +102,7 @@ __all__ = [
     "Wanted",
     "Watch",
     "Words",
+    "audit",
     "check",
     "clean",
     "compare",

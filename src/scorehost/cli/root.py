@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("scorehost.cli.compare:compare", "Compare two jobs, attempt by attempt."),
     "report": ("scorehost.cli.report:report", "Write a job as JUnit, JSON, Markdown, CSV or HTML."),
     "logs": ("scorehost.cli.logs:logs", "Print the logs of one attempt."),
+    "audit": ("scorehost.cli.audit:audit", "Find out whether a benchmark is sound."),
     "check": ("scorehost.cli.check:check", "Find every problem of a dataset."),
     "doctor": ("scorehost.cli.doctor:doctor", "Look at the engine and what it can do."),
     "clean": ("scorehost.cli.clean:clean", "Remove what dead jobs left on the engine."),
@@ -29,7 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "adapter": ("scorehost.cli.adapter:adapter", "Try an adapter out."),
     "import": ("scorehost.cli.importing:importing", "Turn another project's tasks into a dataset."),
 }
-LATER = frozenset({"shell", "audit", "verify", "view"} | {"pack", "unpack", "keygen"})
+LATER = frozenset({"shell", "verify", "view"} | {"pack", "unpack", "keygen"})
 
 
 class Root(click.Group):

@@ -42,3 +42,4 @@ class RunOptions:
     dry_run: bool = False
     parent: Path | None = None  # rescore: the folder of the job whose archived artifacts are the submissions
     changed: bool = False  # rescore: only what changed since then
+    staged: Path | None = None  # audit: folders NAME/<task_id>/…, each for the tasks that it has, scored once

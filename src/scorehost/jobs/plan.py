@@ -48,8 +48,10 @@ def make_plan(options: RunOptions, dataset: Dataset, *, staging: Path, warn: War
     search = Search(dataset=dataset, tasks=tasks, staging=staging, warn=warn)
     submissions = find_submissions(options, search)
     _check_run_phase(options, submissions)
-    total = options.repeat * sum(
-        len(samples) for submission in submissions for samples in submission.hand_ins.values()
+    total = sum(
+        len(samples) * (1 if submission.once else options.repeat)
+        for submission in submissions
+        for samples in submission.hand_ins.values()
     )
     if total > MAX_ATTEMPTS:
         raise UsageError(
@@ -100,7 +102,7 @@ def _orders(tasks: Sequence[Task], submissions: Sequence[Submission], repeats: i
             for submission in submissions:
                 for task in tasks:
                     source = submission.hand_ins.get(task.task_id, {}).get(sample)
-                    if source is not None:
+                    if source is not None and (repeat == 1 or not submission.once):
                         key = AttemptKey(
                             task_id=task.task_id, submission=submission.name, sample=sample, repeat=repeat
                         )

@@ -41,6 +41,7 @@ class Asked(Frozen):
     samples: int | None = Field(None, description="of the run phase")
     parent: str | None = Field(None, description="folder of the job that is scored again")
     changed: bool = Field(default=False, description="only what changed since then")
+    staged: str | None = Field(None, description="folder of the hand-ins that an audit made")
 
 
 class DatasetRecord(Frozen):
@@ -68,7 +69,7 @@ class SubmissionRecord(Frozen):
     """One submission. `digest` is that of an archive or a predictions file, None for folders."""
 
     name: str
-    kind: Literal["solution", "wrong", "empty", "folder", "archive", "predictions", "run"]
+    kind: Literal["solution", "wrong", "empty", "folder", "archive", "predictions", "run", "staged"]
     path: str | None = None
     digest: str | None = None
     card: SubmissionCard | None = None  # submission.yaml
@@ -130,6 +131,7 @@ def asked(options: RunOptions, submissions: tuple[str, ...]) -> Asked:
         samples=options.samples,
         parent=absolute(options.parent),
         changed=options.changed,
+        staged=absolute(options.staged),
     )
 
 

@@ -70,6 +70,7 @@ def resumed_options(options: RunOptions) -> RunOptions:
         samples=was.samples,
         parent=path(was.parent),
         changed=was.changed,
+        staged=path(was.staged),
         out=folder.path.parent,
         resume=str(folder.path),
     )

@@ -43,6 +43,7 @@ class Submission:
     record: SubmissionRecord
     hand_ins: Mapping[str, Samples]
     named: bool = False  # by NAME=PATH, which overrules the card
+    once: bool = False  # whatever the number of repeats
 
     @property
     def name(self) -> str:
@@ -71,6 +72,8 @@ def find_submissions(options: RunOptions, search: Search) -> tuple[Submission, .
         found += [_from_path(name, path, search) for name, path in _children(options.submissions_dir)]
     if options.predictions is not None:
         found.append(_from_predictions(options.predictions, search))
+    if options.staged is not None:
+        found += _staged(options.staged, search)
     if RUN in options.submissions or not found:
         run = _from_run_phase(search, options.samples or 1, asked=RUN in options.submissions, alone=not found)
         found += [run] if run is not None else []
@@ -120,7 +123,7 @@ def _renamed(found: Sequence[Submission], warn: Warn) -> list[Submission]:
 def lasting_word(submission: Submission) -> str | None:
     """The word of `--submission` that finds this one again from any folder; None for predictions."""
     record = submission.record
-    if record.kind == "predictions":
+    if record.kind in ("predictions", "staged"):
         return None
     if record.kind in ("solution", "empty", "wrong", "run"):
         return record.path or record.name
@@ -238,6 +241,20 @@ def _children(folder: Path) -> Iterator[tuple[str, Path]]:
             )
     if not count:
         raise UsageError(f"--submissions {folder} holds no folder, .zip or .tar.gz.")
+
+
+def _staged(place: Path, search: Search) -> Iterator[Submission]:
+    """What an audit made: for each name the tasks that have a folder in it."""
+    for entry in sorted(os.scandir(place), key=lambda entry: entry.name):
+        if not entry.is_dir(follow_symlinks=False):
+            continue
+        folders = {task.task_id: Path(entry.path, task.task_id) for task in search.tasks}
+        hand_ins = {
+            task_id: {1: Source(folder=folder)} for task_id, folder in folders.items() if folder.is_dir()
+        }
+        if hand_ins:
+            record = SubmissionRecord(name=entry.name, kind="staged", path=entry.path)
+            yield Submission(record, hand_ins, named=True, once=True)
 
 
 def _from_path(name: str, path: Path, search: Search) -> Submission:

@@ -1,0 +1,51 @@
+"""Whether a benchmark is sound: solutions, wrong ones, mutants and attacks as one job, judged."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import TYPE_CHECKING
+
+from scorehost.api.running import on_engine
+from scorehost.engine.opening import open_engine
+from scorehost.errors import UsageError
+from scorehost.jobs.audit.asking import asked_audit
+from scorehost.jobs.audit.report import report_of
+from scorehost.jobs.resume import resumed_options
+from scorehost.spec.loading import load_dataset
+
+if TYPE_CHECKING:
+    import anyio
+
+    from scorehost.api.opener import OpenEngine
+    from scorehost.jobs.options import RunOptions
+    from scorehost.jobs.outcome import Watch
+    from scorehost.model.audit import AuditReport
+
+
+async def audit(
+    options: RunOptions,
+    watch: Watch,
+    *,
+    attacks: bool = False,
+    stop: anyio.Event | None = None,
+    engine: OpenEngine = open_engine,
+) -> AuditReport:
+    """Scores everything that tells whether the dataset's tasks are sound, and judges what came of it.
+
+    `options` choose tasks, repeats (of the solution, the empty and the shipped wrong submissions) and how the
+    job runs; with `options.resume` an audit that was stopped goes on. `attacks` adds the kit of dishonest
+    submissions. The job, what was handed in (`<out>/audits/`) and audit.json stay. Raises as `run` does.
+    """
+    begun = time.monotonic()
+    if options.resume is not None:
+        asked = resumed_options(options)
+        if asked.staged is None:
+            raise UsageError(f"{options.resume} is no audit.", hint="Go on with `scorehost run --resume`.")
+        dataset = load_dataset(asked.dataset, profiles=asked.profiles, gold=asked.gold)
+    else:
+        dataset = load_dataset(options.dataset, profiles=options.profiles, gold=options.gold)
+        options = asked = asked_audit(options, dataset, attacks=attacks)
+    options = dataclasses.replace(options, exit_on="fail")
+    outcome = await on_engine(options, asked, dataset, watch=watch, stop=stop, open_one=engine)
+    return report_of(outcome, asked, dataset, seconds=time.monotonic() - begun)

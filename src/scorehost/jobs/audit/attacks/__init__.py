@@ -1,0 +1,1 @@
+"""The kit of dishonest submissions: none of them solves anything, so none may be PASS."""
