@@ -42,10 +42,11 @@ async def test_a_cancel_while_a_warm_host_is_looked_at_removes_it():
             site = Site(engine, memory, "j", "spare", warn=list, timing=lambda _phase, _seconds: None)
             async with warm_hosts(site, MemoryPool(8 << 30), tools=Tree(()), harness=Tree(())) as warm:
                 warm.plan([(plan, image)])
-                with anyio.fail_after(5):
-                    while not [row for row in await engine.list_containers({}) if row.running]:
-                        await anyio.sleep(0.01)
-                    await anyio.sleep(0.05)  # until it is among those that are ready
+                for _ in range(500):
+                    if any(row.running for row in await engine.list_containers({})):
+                        break
+                    await anyio.sleep(0.01)
+                await anyio.sleep(0.05)  # until it is among those that are ready
                 engine.hangs = True
                 with anyio.move_on_after(0.05):
                     await warm.take(plan, image)

@@ -87,6 +87,51 @@ def test_samples_keep_their_numbers(tmp_path):
     assert "4 entries are no sample numbers" in warnings[0]
 
 
+@pytest.mark.parametrize("stray", ["01", "0", "first"])
+def test_a_sample_whose_number_cannot_be_read_is_refused_and_not_scored_as_empty(tmp_path, stray):
+    write(tmp_path / "team" / "a" / "samples" / stray / "artifacts" / "answer.txt")
+    write(tmp_path / "team" / "b" / "artifacts" / "answer.txt")
+    made, _ = plan(tmp_path, some_tasks(tmp_path, "a", "b"), str(tmp_path / "team"))
+    assert keys(made) == ["a/team/1.1", "b/team/1.1"]
+    assert f"a/samples has no sample: '{stray}' is no number from 1" in source(made, "a/team/1.1").refused
+    assert source(made, "b/team/1.1").refused == ""
+
+
+def test_an_empty_folder_of_samples_is_nothing_handed_in(tmp_path):
+    (tmp_path / "team" / "a" / "samples").mkdir(parents=True)
+    write(tmp_path / "team" / "a" / "samples" / ".DS_Store")
+    made, warnings = plan(tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "team"))
+    assert (source(made, "a/team/1.1").folder, source(made, "a/team/1.1").refused) == (None, "")
+    assert "nothing for 1 of 1 tasks" in warnings[0]
+
+
+def test_a_hand_in_without_any_declared_artifact_is_a_warning_that_says_what_lies_there(tmp_path):
+    for path in ("notes.txt", "artifacts/anwser.txt", "x", "y"):
+        write(tmp_path / "team" / path)
+    dataset = some_tasks(tmp_path, "a", "b")
+    made, warnings = plan(tmp_path, dataset, str(tmp_path / "team"), tasks=("a",))
+    assert source(made, "a/team/1.1").folder == tmp_path / "team"
+    (warning,) = warnings
+    assert "1 of its hand-ins have none of the declared artifacts" in warning
+    assert "has no artifacts/answer.txt; it holds 'artifacts', 'notes.txt', 'x', …" in warning
+
+
+def test_a_declared_artifact_that_is_a_link_is_no_missing_one(tmp_path):
+    (tmp_path / "team" / "artifacts").mkdir(parents=True)
+    (tmp_path / "team" / "artifacts" / "answer.txt").symlink_to("/nowhere")
+    assert plan(tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "team"))[1] == []
+
+
+@pytest.mark.parametrize("wrapped", ["team/a/artifacts/answer.txt", "a/artifacts/answer.txt"])
+def test_what_a_file_manager_adds_to_an_archive_changes_nothing(tmp_path, wrapped):
+    with zipfile.ZipFile(tmp_path / "team.zip", "w") as archive:
+        for name in (wrapped, f"__MACOSX/._{wrapped.split('/')[0]}", ".DS_Store", "._team"):
+            archive.writestr(name, "x")
+    made, warnings = plan(tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "team.zip"))
+    assert (source(made, "a/team/1.1").folder / "artifacts" / "answer.txt").read_text() == "x"
+    assert warnings == []
+
+
 def test_name_equals_path_names_it(tmp_path):
     (tmp_path / "odd name").mkdir()
     made, _ = plan(tmp_path, some_tasks(tmp_path, "a"), f"mine={tmp_path / 'odd name'}")

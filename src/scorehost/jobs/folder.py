@@ -150,7 +150,7 @@ def new_folder(out: Path, job_id: str | None = None) -> Iterator[JobFolder]:
 
 @contextmanager
 def _one_at_a_time(out: Path) -> Iterator[None]:
-    """Held for a moment: else a sweep could take a new job's folder for a dead one's, made and not yet locked.
+    """Held for a moment: else a sweep takes a new job's folder, made and not yet locked, for a dead one's.
 
     The folder itself is locked, so that no file stays. Where its file system cannot do that, nothing is held.
     """

@@ -15,7 +15,7 @@ from scorehost.attempt.order import Source
 from scorehost.errors import UsageError
 from scorehost.jobs.archives import BadArchive, archive_suffix, unpack
 from scorehost.jobs.cards import CARD, read_card
-from scorehost.jobs.layout import samples_of
+from scorehost.jobs.layout import litter, samples_of
 from scorehost.jobs.predictions import read_predictions
 from scorehost.jobs.record import SubmissionRecord, file_digest
 from scorehost.jobs.select import near
@@ -296,7 +296,7 @@ def _from_archive(name: str, path: Path, search: Search) -> Submission:
 
 def _unwrapped(root: Path, dataset: Dataset) -> Path:
     """`root`, or the only folder in it when that is a mere wrapping (as `tar czf x.tar.gz x` makes it)."""
-    entries = list(os.scandir(root))
+    entries = [entry for entry in os.scandir(root) if not litter(entry.name)]
     own = {CARD, "artifacts", "workspace", "samples"}
     if len(entries) == 1 and entries[0].is_dir() and entries[0].name not in own | set(dataset.tasks):
         return Path(entries[0].path)
@@ -314,6 +314,9 @@ def _from_predictions(path: Path, search: Search) -> Submission:
             f"{name} has no row for {len(without)} of {len(search.tasks)} tasks, such as {without[0]}: "
             "they are scored as handed in empty."
         )
+    selected = [source for task in search.tasks for source in rows.get(task.task_id, ())]
+    if bare := sum(not source.texts for source in selected):
+        search.warn(f"{name}: {bare} of {len(selected)} rows hold no artifact and are scored as empty.")
     hand_ins = {
         task.task_id: dict(enumerate(rows.get(task.task_id, (Source(),)), start=1)) for task in search.tasks
     }
