@@ -125,6 +125,21 @@ def test_a_job_that_is_stopped_while_it_scores_is_interrupted_and_stays_to_be_re
     assert (outcome.folder / "summary.json").exists()
 
 
+def test_a_job_of_a_lone_task_is_planned_and_resumed_as_any_other(dataset, tmp_path):
+    alone = tmp_path / "count-words"
+    (dataset / "tasks" / "count-words").rename(alone)
+    out = tmp_path / "runs"
+
+    async def main():
+        return await api.score(alone, "solution", quiet, out=out, engine=opener())
+
+    first = anyio.run(main)
+    asked = api.RunOptions(out=out, resume="latest", rerun="error")
+    assert [str(one.key) for one in api.plan(asked).planned] == ["count-words/solution/1.1"]
+    again = ran(asked, opener())
+    assert (again.job_id, again.status) == (first.job_id, "complete")
+
+
 def test_an_engine_that_hangs_does_not_hold_up_a_person_who_wants_out(dataset):
     @asynccontextmanager
     async def hanging(host):

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -139,7 +140,7 @@ def test_every_option_of_run_reaches_the_job(ran, tmp_path):
     file.write_text("")
     words = f"""{folder} --task a --task b* --tag t --limit 3 --submission solution --submission n=p
         --submissions {folder} --predictions {file} --repeat 2 --samples 4 --concurrency 5 --profiles {file}
-        --gold {folder} --out {folder} --name label --resume latest --rerun error:host_lost --retry-errors 1
+        --gold {folder} --out {folder} --name label --retry-errors 1
         --fail-fast --exit-on error --fail-under 0.5 --allow-unenforced --private"""
     result = call("run", *words.split())
     assert result.exit_code == 0, result.output
@@ -148,9 +149,26 @@ def test_every_option_of_run_reaches_the_job(ran, tmp_path):
     assert (options.submissions, options.submissions_dir) == (("solution", "n=p"), folder)
     assert (options.predictions, options.repeat, options.samples, options.concurrency) == (file, 2, 4, 5)
     assert (options.profiles, options.gold, options.out, options.name) == (file, folder, folder, "label")
-    assert (options.resume, options.rerun, options.retry_errors) == ("latest", "error:host_lost", 1)
+    assert options.retry_errors == 1
     assert (options.fail_fast, options.exit_on, options.fail_under) == (True, "error", 0.5)
     assert (options.allow_unenforced, options.private) == (True, True)
+
+
+def test_a_resume_names_its_job_and_what_to_run_again(ran, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert call("run", "--resume", "latest", "--rerun", "error:host_lost").exit_code == 0
+    options = ran["options"]
+    assert (options.resume, options.rerun, options.dataset) == ("latest", "error:host_lost", Path())
+    # A dataset that was typed is told from none, also the folder that one is in.
+    assert call("run", ".", "--resume", "latest").exit_code == 0
+    assert ran["options"].dataset == tmp_path
+
+
+def test_a_typed_repeat_is_refused_beside_resume_whatever_it_says(ran):
+    result = call("run", "--resume", "latest", "--repeat", "1")
+    assert result.exit_code == 2
+    assert "--repeat cannot go with --resume" in result.stderr
+    assert "options" not in ran
 
 
 @pytest.mark.parametrize("status", [0, 1, 2, 3, 130])

@@ -87,6 +87,16 @@ def test_a_resume_that_asks_for_other_attempts_is_refused(tmp_path, extra):
         run(tmp_path, dataset, resume="latest", **extra)
 
 
+def test_a_resume_with_another_dataset_is_refused_and_with_its_own_is_not(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    run(tmp_path, dataset, submissions=("solution",))
+    other = tmp_path / "other"
+    other.mkdir()
+    with pytest.raises(UsageError, match="other is not the dataset of the job"):
+        run(tmp_path, some_tasks(other, "a"), resume="latest", out=tmp_path / "runs")
+    assert run(tmp_path, dataset, resume="latest").status == "complete"
+
+
 @pytest.mark.parametrize("damage", ["torn", "missing", "changed", "another's"])
 def test_a_damaged_attempt_is_kept_aside_and_scored_again(tmp_path, damage):
     dataset = some_tasks(tmp_path, "a", "b")

@@ -8,6 +8,7 @@ import json
 import os
 import tarfile
 import zipfile
+from pathlib import Path
 
 import pytest
 from scripted_jobs import Script, make_dataset, make_task, run, some_tasks
@@ -130,6 +131,18 @@ def test_what_a_file_manager_adds_to_an_archive_changes_nothing(tmp_path, wrappe
     made, warnings = plan(tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "team.zip"))
     assert (source(made, "a/team/1.1").folder / "artifacts" / "answer.txt").read_text() == "x"
     assert warnings == []
+
+
+def test_predictions_that_can_be_read_only_once_are_refused_at_once(tmp_path):
+    read, written = os.pipe()
+    os.write(written, b'{"task_id": "a", "answer": "1"}\n')
+    os.close(written)
+    try:
+        with pytest.raises(UsageError, match="no regular file") as refused:
+            plan(tmp_path, some_tasks(tmp_path, "a"), predictions=Path(f"/dev/fd/{read}"))
+    finally:
+        os.close(read)
+    assert "into a file" in refused.value.hint
 
 
 def test_name_equals_path_names_it(tmp_path):

@@ -12,7 +12,7 @@ from scorehost.attempt.intake import take_in
 from scorehost.errors import AttemptFailed
 from scorehost.jobs.rescore.plan import plan_for
 from scorehost.jobs.resume import resumed_options
-from scorehost.spec.loading import load_dataset
+from scorehost.spec.loading import load_dataset, load_either
 
 if TYPE_CHECKING:
     from scorehost.attempt.order import Order
@@ -45,8 +45,9 @@ def plan(options: RunOptions) -> DryRun:
 
     Blocking code: every submission is copied once to be checked. Raises SpecError and UsageError.
     """
+    load = load_dataset if options.resume is None else load_either
     options = resumed_options(options)
-    dataset = load_dataset(options.dataset, profiles=options.profiles, gold=options.gold)
+    dataset = load(options.dataset, profiles=options.profiles, gold=options.gold)
     warnings = list(dataset.warnings)
     with tempfile.TemporaryDirectory(prefix="scorehost-plan-") as place:
         made = plan_for(options, dataset, staging=Path(place) / "incoming", warn=warnings.append)

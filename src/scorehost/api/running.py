@@ -26,7 +26,7 @@ from scorehost.jobs.resume import resumed_options
 from scorehost.jobs.run import run_job
 from scorehost.jobs.select import selected_tasks
 from scorehost.model.ids import SUBMISSION_NAME
-from scorehost.spec.loading import load_dataset, load_task_dir
+from scorehost.spec.loading import load_dataset, load_either, load_task_dir
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -59,7 +59,8 @@ async def run(
     if options.dry_run:
         raise UsageError("A dry run makes no job.", hint="Call plan() with the same options.")
     asked = resumed_options(options)
-    dataset = load_dataset(asked.dataset, profiles=asked.profiles, gold=asked.gold)
+    load = load_dataset if options.resume is None else load_either
+    dataset = load(asked.dataset, profiles=asked.profiles, gold=asked.gold)
     return await on_engine(options, asked, dataset, watch=watch, stop=stop, open_one=engine)
 
 

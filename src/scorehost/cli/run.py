@@ -18,12 +18,21 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _POSITIVE = click.IntRange(min=1)
 _NATURAL = click.IntRange(min=0)
+_TYPED = click.core.ParameterSource.COMMANDLINE
 
 
 def _one_rerun(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
     if value is not None and value.partition(":")[0] != "error":
         raise click.BadParameter(f"{value!r} is not `error` or `error:KIND`.")
     return value
+
+
+def _beside_resume(ctx: click.Context, dataset: Path) -> Path:
+    """The dataset, spelled so that one that was typed is not taken for none. Refuses a typed --repeat."""
+    typed = [name for name in ("dataset", "repeat") if ctx.get_parameter_source(name) is _TYPED]
+    if "repeat" in typed:
+        raise click.UsageError("--repeat cannot go with --resume: a job keeps what it was asked.", ctx)
+    return dataset.absolute() if "dataset" in typed else dataset
 
 
 @click.command(cls=Command, short_help="Score submissions over the tasks of a dataset.")
@@ -78,6 +87,8 @@ def run(ctx: click.Context, /, *, pairs: tuple[str, ...], as_json: bool, **given
 
     Exit status: 0 all PASS, 1 a FAIL, 2 bad input or nothing could run, 3 an ERROR, 130 interrupted.
     """
+    if given["resume"] is not None:
+        given["dataset"] = _beside_resume(ctx, given["dataset"])
     options = api.RunOptions(parameters=parameters(pairs), **given)
     if options.dry_run:
         from scorehost.cli.dry_run import show_plan  # noqa: PLC0415 - as below

@@ -94,8 +94,8 @@ def _bare_words(name: str, bare: Sequence[tuple[Task, Path]]) -> str:
     held = sorted(entry.name for entry in os.scandir(folder) if not litter(entry.name))
     inside = ", ".join(map(repr, held[:_SHOWN])) + (", …" if len(held) > _SHOWN else "")
     return (
-        f"{name}: {len(bare)} of its hand-ins have none of the declared artifacts and are scored as empty, such as "
-        f"{folder} for {task.task_id}, which has no {' nor '.join(paths[:_SHOWN])}; it holds "
+        f"{name}: {len(bare)} of its hand-ins have none of the declared artifacts and are scored as empty, "
+        f"such as {folder} for {task.task_id}, which has no {' nor '.join(paths[:_SHOWN])}; it holds "
         f"{inside or 'nothing'}."
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import stat
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ def read_predictions(path: Path, dataset: Dataset) -> Mapping[str, tuple[Source,
     problems: list[Problem] = []
     total = 0
     try:
+        _expect_lasting(path)
         with _opened(path) as stream:
             for number, line in _lines(stream, path):
                 total += len(line)
@@ -58,6 +60,15 @@ def read_predictions(path: Path, dataset: Dataset) -> Mapping[str, tuple[Source,
     if not samples:
         raise UsageError(f"{path} has no rows.", hint='A row is {"task_id": …, "<artifact id>": "text"}.')
     return {task_id: tuple(sources) for task_id, sources in samples.items()}
+
+
+def _expect_lasting(path: Path) -> None:
+    """A file is read again for its digest, and by a resume; what comes out of a pipe is gone by then."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise UsageError(
+            f"{path} is no regular file, and what a job scores must be there for a resume too.",
+            hint="Write the rows into a file, and name that.",
+        )
 
 
 def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:

@@ -49,6 +49,7 @@ def resumed_options(options: RunOptions) -> RunOptions:
     _refuse_other_attempts(options)
     folder = find_job(options.out, options.resume)
     was = folder.read_record().asked
+    _refuse_other_dataset(options.dataset, Path(was.dataset), folder.job_id)
 
     def path(text: str | None) -> Path | None:
         return None if text is None else Path(text)
@@ -95,6 +96,14 @@ def _refuse_other_attempts(options: RunOptions) -> None:
     if wrong:
         raise UsageError(
             f"{', '.join(wrong)} cannot go with --resume: a job keeps what it was asked.",
+            hint="Leave it out, or start a new job.",
+        )
+
+
+def _refuse_other_dataset(given: Path, was: Path, job_id: str) -> None:
+    if given != Path() and given.resolve() != was.resolve():
+        raise UsageError(
+            f"{given} is not the dataset of the job {job_id}, which is {was}: a job keeps what it was asked.",
             hint="Leave it out, or start a new job.",
         )
 

@@ -69,6 +69,15 @@ def load_task_dir(
     return _Loading(path, problems, gold, parameters or {}).lone_task(profiles)
 
 
+def load_either(root: Path, *, profiles: Path | None = None, gold: Path | None = None) -> Dataset:
+    """What an earlier job read from `root`: a dataset, or a task on its own, which is a dataset of one.
+
+    Raises `SpecError` as `load_dataset` does.
+    """
+    alone = (root / TASK_FILE).is_file() and not any((root / name).is_file() for name, _ in _FORMATS.values())
+    return (load_task_dir if alone else load_dataset)(root, profiles=profiles, gold=gold)
+
+
 def _as_typed(folder: Path) -> Path:
     """A folder below the working directory as a person there writes it."""
     here = Path.cwd()

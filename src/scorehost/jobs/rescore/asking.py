@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from scorehost.errors import UsageError
 from scorehost.jobs.folder import find_job
 from scorehost.jobs.select import near
-from scorehost.spec.load_task import TASK_FILE
-from scorehost.spec.loading import load_dataset, load_task_dir
+from scorehost.spec.loading import load_either
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +44,7 @@ def asked_again(job: str, given: RunOptions, *, dataset: Path | None = None) -> 
         repeat=was.repeat,
         parent=folder.path,
     )
-    found = _loaded(options)
+    found = load_either(options.dataset, profiles=options.profiles, gold=options.gold)
     known = _matching(given.tasks, folder.read_record().tasks)
     gone = [task_id for task_id in known if task_id not in found.tasks]
     if len(gone) == len(known):
@@ -59,13 +58,6 @@ def asked_again(job: str, given: RunOptions, *, dataset: Path | None = None) -> 
         found = found.model_copy(update={"warnings": (*found.warnings, text)})
     kept = tuple(task_id for task_id in known if task_id in found.tasks)
     return dataclasses.replace(options, tasks=kept), found
-
-
-def _loaded(options: RunOptions) -> Dataset:
-    root = options.dataset
-    if (root / TASK_FILE).is_file():
-        return load_task_dir(root, profiles=options.profiles, gold=options.gold)
-    return load_dataset(root, profiles=options.profiles, gold=options.gold)
 
 
 def _matching(globs: tuple[str, ...], known: Iterable[str]) -> list[str]:
