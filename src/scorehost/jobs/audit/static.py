@@ -164,7 +164,7 @@ class _Reader:
         module = owner.rpartition(".")[2]
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         dirty = any(self._dirty(one) for one in given)
-        if last == "exec" and owner:  # scoring.exec, whatever it is called
+        if last == "exec" and isinstance(call.func, ast.Attribute):  # scoring.exec, whatever it is called
             return self._host(call)
         if not dirty:
             return ""

@@ -83,7 +83,9 @@ def _claim(file: File) -> Content | None:
 def _leaves(change: Callable[[Any], Any]) -> Callable[[File], Content | None]:
     def make(file: File) -> Content | None:
         value = json_of(file)
-        return None if value is None else json.dumps(_mapped(value, change)).encode()
+        changed = json.dumps(_mapped(value, change))
+        # Where it changes nothing it would be the right answer in another spelling.
+        return None if value is None or changed == json.dumps(value) else changed.encode()
 
     return make
 

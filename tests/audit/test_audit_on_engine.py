@@ -1,0 +1,73 @@
+"""Audits on a real engine: a sound benchmark is called so, and every planted defect is found."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+import pytest
+from planted import PLANTED, SANDBOX, SOUND, write_dataset
+
+from scorehost import api
+
+pytestmark = pytest.mark.docker
+
+
+def audit(root, tmp_path):
+    options = api.RunOptions(dataset=root, out=tmp_path / "runs", repeat=2)
+
+    async def main():
+        return await api.audit(options, lambda _event: None, attacks=True)
+
+    return anyio.run(main)
+
+
+def kinds(report, task_id, level="defect"):
+    return {one.kind for one in report.findings if (one.task_id, one.level) == (task_id, level)}
+
+
+def taken_by(report, task_id):
+    return {one.label for one in report.passed if task_id in one.tasks}
+
+
+def test_a_sound_task_stands_all_attacks(tmp_path):
+    report = audit(write_dataset(tmp_path / "d", {"doubles": (SOUND, SANDBOX)}), tmp_path)
+    assert [one for one in report.findings if one.level != "warning"] == []
+    assert (report.exit_status, report.passed, report.complete) == (0, (), True)
+    labels = {one["label"] for one in kit(tmp_path)}
+    assert labels >= {
+        "an empty file",
+        "an always-equal object",
+        "exit 0",
+        "printed success",
+        "planted modules",
+        "a link to gold",
+        "self-destruction",
+        "a huge answer",
+        "an endless answer",
+        "frames on every descriptor",
+        "a copy of the task's own files",
+    }
+
+
+def kit(tmp_path):
+    (place,) = (tmp_path / "runs" / "audits").iterdir()
+    return json.loads((place / "kit.json").read_text())["hand_ins"]
+
+
+def test_every_planted_defect_is_found(tmp_path):
+    report = audit(write_dataset(tmp_path / "d", PLANTED), tmp_path)
+    assert (report.exit_status, report.complete) == (1, True)
+    assert {"empty-passes", "wrong-passes", "attack-passes"} <= kinds(report, "always-passes")
+    assert kinds(report, "by-the-clock") == {"repeats-differ"}
+    assert "reads-the-clock" in kinds(report, "by-the-clock", "warning")
+    assert kinds(report, "rejects-its-own") == {"solution-fails"}
+    assert {"an always-equal object", "a look at gold"} <= taken_by(report, "imports-it")
+    assert "runs-beside-gold" in kinds(report, "imports-it", "warning")
+    assert "exit 0" in taken_by(report, "trusts-an-exit")
+    assert set(report.unsound) == {"always-passes", "imports-it", "trusts-an-exit"}
+    written = json.loads((tmp_path / "runs" / report.job_id / "audit.json").read_text())
+    assert written["exit_status"] == 1
+    again = next(one for one in report.findings if one.submission == "attack-exit-at-import")
+    assert again.command.startswith("scorehost score ")
+    assert again.command.endswith(f"/attack-exit-at-import/{again.task_id}")
