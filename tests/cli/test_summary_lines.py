@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scorehost.cli.summary import summary_lines
+from scorehost.model.call import RoleUsage
 from scorehost.model.summary import Bounds, Counts, ErrorCount, Group, MetricSummary, Rank, Summary
 
 
@@ -25,7 +26,7 @@ def group(**changes):
     return base.model_copy(update=changes)
 
 
-def lines(**submissions):
+def lines(usage=None, **submissions):
     whole = dict(group())
     summary = Summary(
         **whole,
@@ -38,6 +39,7 @@ def lines(**submissions):
         finished_at="",
         tasks={},
         submissions=submissions,
+        usage=usage or {},
         tags={},
         ranking=tuple(
             Rank(rank=place, submission=name, score=None, tasks=4)
@@ -71,3 +73,16 @@ def test_agreement_and_metrics_have_a_line_each_and_name_their_submission_when_t
 
 def test_an_open_range_has_no_bounds_and_says_so():
     assert lines(alice=group(errors=(), bounds=Bounds(lower=None, upper=None)))[1].endswith("open")
+
+
+def test_what_each_role_used_stands_below_and_missing_counts_are_no_zeros():
+    usage = {
+        "judge": RoleUsage(
+            calls=2, tries=3, input_tokens=10, output_tokens=4, missing_counts=1, seconds=1.26
+        ),
+        "solver": RoleUsage(calls=1, tries=1),
+    }
+    assert lines(usage=usage)[-2:] == [
+        "role judge: 2 calls, 10 tokens in, 4 out, 1 without counts, 1.3 s",
+        "role solver: 1 call, 0 tokens in, 0 out, 0.0 s",
+    ]

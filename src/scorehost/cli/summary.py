@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorehost.cli.tables import columns
 from scorehost.cli.text import count, score_text, visible
+from scorehost.model.call import RoleUsage
 from scorehost.model.summary import Group, Summary
 
 if TYPE_CHECKING:
@@ -29,7 +30,13 @@ def summary_lines(content: Mapping[str, Any]) -> list[str]:
     for name in shown:
         prefix = f"{name}: " if len(names) > 1 else ""
         lines += [visible(prefix + line) for line in _remarks(summary.submissions[name])]
-    return lines
+    return lines + [visible(_used(role, usage)) for role, usage in summary.usage.items()]
+
+
+def _used(role: str, usage: RoleUsage) -> str:
+    tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
+    missing = f", {usage.missing_counts} without counts" if usage.missing_counts else ""
+    return f"role {role}: {count(usage.calls, 'call')}, {tokens}{missing}, {usage.seconds:.1f} s"
 
 
 def _cells(name: str, group: Group) -> tuple[str, ...]:
