@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import tarfile
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 
 import anyio
@@ -181,6 +184,35 @@ def test_a_job_whose_engine_hangs_when_it_is_stopped_ends_after_its_grace(datase
     stop = None
     with pytest.raises(Interrupted, match="scorehost clean --job"):
         anyio.run(main)
+
+
+def test_a_signal_while_a_job_is_planned_ends_it_before_it_begins(dataset):
+    archive = dataset.parent / "large.tar.gz"
+    with gzip.open(archive, "wb", compresslevel=1) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
+        member = tarfile.TarInfo("count-words/artifacts/zeros")
+        member.size = 256 * 1024**2  # takes a good while to unpack and to hash
+        with Path("/dev/zero").open("rb") as zeros:
+            tar.addfile(member, zeros)
+    told = []
+
+    async def main():
+        stop = anyio.Event()
+        asked = replace(options(dataset), submissions=(str(archive),))
+        async with anyio.create_task_group() as group:
+
+            async def signalled():
+                for _ in range(5):
+                    await anyio.sleep(0.01)
+                stop.set()
+
+            group.start_soon(signalled)
+            await api.run(asked, told.append, stop, engine=opener(images=[BASE]))
+
+    with pytest.raises(BaseExceptionGroup) as end:
+        anyio.run(main)
+    assert [type(error) for error in end.value.exceptions] == [Interrupted]
+    assert [event.kind for event in told] == []
+    assert not (dataset / "runs").exists()
 
 
 def test_what_was_typed_wrongly_makes_no_job_and_starts_nothing(dataset):

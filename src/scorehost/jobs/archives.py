@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, cast
 
 from scorehost.attempt.atomic import FULL, disk_errors, make_folder
+from scorehost.jobs.aside import still_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,6 +96,7 @@ def _reading() -> Iterator[None]:
 def _write(entries: Iterator[_Entry], target: Path, caps: Caps) -> None:
     files = total = count = 0
     for entry in entries:
+        still_wanted()
         count += 1
         if count > caps.entries:
             raise BadArchive(f"it holds more than {caps.entries} entries")
@@ -110,6 +112,7 @@ def _write(entries: Iterator[_Entry], target: Path, caps: Caps) -> None:
             raise BadArchive(f"it holds more than {caps.files} files")
         with os.fdopen(_created(target.joinpath(*parts), entry), "wb") as out:
             while chunk := entry.stream.read(_CHUNK):
+                still_wanted()
                 total += len(chunk)
                 if total > caps.size:
                     raise BadArchive(f"it unpacks to more than {caps.size} bytes")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorehost.attempt.order import Source
+from scorehost.jobs.aside import still_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -119,6 +120,7 @@ def _samples(place: Path, warn: Callable[[str], None]) -> dict[int, Source] | No
     numbered: dict[int, Source] = {}
     ignored: list[str] = []
     for entry in os.scandir(several):
+        still_wanted()
         if litter(entry.name):
             continue
         if not _NUMBER.fullmatch(entry.name) or int(entry.name) > MAX_SAMPLES:

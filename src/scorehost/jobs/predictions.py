@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorehost.attempt.order import Source
 from scorehost.errors import Problem, SpecError, UsageError
+from scorehost.jobs.aside import still_wanted
 from scorehost.jobs.select import near
 from scorehost.model.json import BadJson, parse
 
@@ -78,6 +79,7 @@ def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:
 def _lines(stream: gzip.GzipFile | io.BufferedReader, path: Path) -> Iterator[tuple[int, bytes]]:
     number = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
+        still_wanted()
         number += 1
         if len(line) > MAX_LINE_BYTES:
             raise UsageError(f"{path}:{number} is longer than {MAX_LINE_BYTES} bytes.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from scorehost.jobs.aside import still_wanted
 from scorehost.model.frozen import Frozen
 from scorehost.model.json import digest
 from scorehost.spec.dataset import SubmissionCard
@@ -167,6 +168,7 @@ def file_digest(path: Path | str) -> str:
     hasher = hashlib.sha256()
     with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 - also takes plain text paths, 10,000 of them
         while chunk := stream.read(_CHUNK):
+            still_wanted()
             hasher.update(chunk)
     return "sha256:" + hasher.hexdigest()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from scorehost import __version__
 from scorehost.attempt.atomic import write_atomic
 from scorehost.errors import DiskFull
+from scorehost.jobs.aside import aside
 from scorehost.jobs.exit_status import exit_status, nothing_could_run
 from scorehost.jobs.folder import (
     SUMMARY_FILE,
@@ -36,7 +38,7 @@ from scorehost.jobs.rescore.plan import Images, parent_record, plan_for
 from scorehost.jobs.resume import check_unchanged, parse_rerun, resumed_options, take_stock
 from scorehost.jobs.schedule import End, Pace, Schedule
 from scorehost.jobs.scoring import Clock, JobPlace, OpenScoring, Ping, SystemClock, Upcoming
-from scorehost.jobs.submissions import lasting_word
+from scorehost.jobs.submissions import Warn, lasting_word
 from scorehost.jobs.summary import mixed_tasks, summarise
 from scorehost.model.ids import utc_now
 from scorehost.model.json import digest, dump
@@ -72,7 +74,7 @@ async def run_job(
     running attempts are cancelled. Whatever happens once attempts may start, summary.json and the last events
     are written. Raises UsageError and SpecError for what was asked wrongly, DiskFull when the job cannot even
     begin, and what opening `scoring` raises: then a new job leaves no folder. Reading, unpacking and hashing
-    come before any attempt and are plain blocking code.
+    come before any attempt, in a thread that a cancel ends.
     """
     time = clock or SystemClock()
     options = resumed_options(options)
@@ -80,14 +82,9 @@ async def run_job(
     rerun = parse_rerun(options.rerun)
     with _folder(options) as folder:
         warnings: list[str] = list(dataset.warnings)
-        plan = plan_for(options, dataset, staging=folder.incoming, warn=warnings.append, images=images)
-        record = _record(options, dataset, plan, folder)
-        if folder.begun:
-            known = folder.read_record()
-            check_unchanged(known, dataset, plan)
-            if known.profile != record.profile:
-                warnings.append("profiles.yaml is not as it was when the job began")
-            record = known
+        plan, record = await aside(
+            functools.partial(_planned, options, dataset, folder, warnings.append, images=images)
+        )
         folder.reserve(len(plan.tasks) + len(plan.submissions) + len(_tags(plan)))
         upcoming = Upcoming()
         history = read_history(folder.path / FILE) if folder.begun else History()
@@ -124,6 +121,20 @@ def concurrency_of(options: RunOptions, dataset: Dataset) -> int:
         return options.concurrency
     profile = dataset.profiles.concurrency
     return (os.cpu_count() or 1) if profile == "auto" else profile
+
+
+def _planned(
+    options: RunOptions, dataset: Dataset, folder: JobFolder, warn: Warn, *, images: Images | None
+) -> tuple[Plan, JobRecord]:
+    plan = plan_for(options, dataset, staging=folder.incoming, warn=warn, images=images)
+    record = _record(options, dataset, plan, folder)
+    if not folder.begun:
+        return plan, record
+    known = folder.read_record()
+    check_unchanged(known, dataset, plan)
+    if known.profile != record.profile:
+        warn("profiles.yaml is not as it was when the job began")
+    return plan, known
 
 
 def _tags(plan: Plan) -> set[str]:
