@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +36,7 @@ async def doctor(host: str | None = None, *, engine: OpenEngine = open_engine) -
             found += _engine(info)
             found += limits_of(info)
             found.append(await _base_image(opened))
-            found.append(await _leftovers(opened))
+            found += await _leftovers(opened)
     except (EngineError, InputError) as error:
         found.append(Finding("problem", error.message, error.hint))
     return found
@@ -46,12 +48,16 @@ async def clean(
     job: str | None = None,
     older_than: float = 0.0,
     force: bool = False,
+    kept: bool = False,
     engine: OpenEngine = open_engine,
 ) -> CleanReport:
-    """Removes what dead jobs left (`older_than` in seconds). EngineError when the engine cannot be asked."""
+    """Removes what dead jobs left (`older_than` in seconds); with `kept` only hosts kept for a look.
+
+    Those stay otherwise, unless `job` is theirs. EngineError when the engine cannot be asked.
+    """
     async with engine(host) as opened:
         await opened.info()  # the call whose errors say what to mend
-        return await clean_engine(opened, job=job, older_than=older_than, force=force)
+        return await clean_engine(opened, job=job, older_than=older_than, force=force, kept=kept)
 
 
 def limits_of(info: EngineInfo) -> list[Finding]:
@@ -103,22 +109,30 @@ async def _base_image(engine: Engine) -> Finding:
     return Finding("ok", f"image {reference} is {image.id[:19]}, {image.architecture}")
 
 
-async def _leftovers(engine: Engine) -> Finding:
+async def _leftovers(engine: Engine) -> list[Finding]:
     wanted = {labels.JOB: None}
-    dead: dict[str, int] = {}
+    dead: Counter[str] = Counter()
     alive: set[str] = set()
+    kept: list[Finding] = []
     for item in [*await engine.list_containers(wanted), *await engine.list_volumes(wanted)]:
         lease = Lease.parse(item.labels.get(labels.OWNER, ""))
         job = item.labels.get(labels.JOB, "")
-        if lease is not None and lease.standing() is Standing.ALIVE:
+        if labels.KEPT in item.labels:
+            if item.kind == "container":
+                place = f"{item.labels.get(labels.SLOT, '')}, host {item.labels.get(labels.HOST, '')}"
+                kept.append(Finding("ok", f"kept for a look: {item.name} ({job}, {place})"))
+        elif lease is not None and lease.standing() is Standing.ALIVE:
             alive.add(job)
         else:
-            dead[job] = dead.get(job, 0) + 1
+            dead[job] += 1
+    if kept:
+        kept[-1] = replace(kept[-1], hint="`scorehost clean --kept` removes what was kept.")
     if dead:
         jobs = ", ".join(f"{job} ({number})" for job, number in sorted(dead.items()))
-        return Finding("warning", f"left by jobs that do not run here: {jobs}", "Run `scorehost clean`.")
+        text = f"left by jobs that do not run here: {jobs}"
+        return [Finding("warning", text, "Run `scorehost clean`."), *kept]
     running = f"; running now: {', '.join(sorted(alive))}" if alive else ""
-    return Finding("ok", f"nothing left by dead jobs{running}")
+    return [Finding("ok", f"nothing left by dead jobs{running}"), *kept]
 
 
 def _disk(folder: Path) -> Finding:

@@ -6,7 +6,7 @@ import functools
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
@@ -73,12 +73,13 @@ async def score(
     out: Path = Path("runs"),
     allow_unenforced: bool = False,
     private: bool = False,
+    keep: Literal["error", "always"] | None = None,
     engine: OpenEngine = open_engine,
 ) -> JobOutcome:
     """Scores one submission of one task, as a job of one attempt below `out`.
 
     `path` is a folder with the artifacts at their declared paths, an archive of one, or `solution`, `empty`,
-    `wrong:NAME`. Raises as `run` does.
+    `wrong:NAME`. `keep` lets the attempt's hosts stay on the engine for a look. Raises as `run` does.
     """
     dataset = load_task_dir(task_dir)
     options = RunOptions(
@@ -89,6 +90,7 @@ async def score(
         out=out,
         allow_unenforced=allow_unenforced,
         private=private,
+        keep=keep,
     )
     return await on_engine(options, options, dataset, watch=watch, stop=None, open_one=engine)
 
@@ -138,6 +140,7 @@ async def on_engine(
                             say=say,
                             upcoming=place.upcoming,
                             agents=agents,
+                            keep=options.keep,
                         )
                         yield functools.partial(score_attempt, await stack.enter_async_context(bench))
 

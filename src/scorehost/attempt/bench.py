@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import anyio
 import structlog
@@ -35,6 +36,7 @@ _log = structlog.get_logger()
 CLEANUP_SECONDS = 30.0
 FILE_THREADS = 4
 SPARE = "spare"  # what the label says in place of an attempt while a host waits for one
+Keep = Literal["error", "always"]
 Upcoming = Callable[[int], Sequence[Order]]
 
 
@@ -53,6 +55,7 @@ class Bench:
     tools: Tools
     versions: Versions
     profile: str
+    keep: Keep | None = None  # which attempts' hosts stay for a look
     agents: JobAgents | None = None
     warm: WarmHosts | None = None
     upcoming: Upcoming = lambda _count: ()
@@ -113,13 +116,15 @@ async def open_bench(
     say: Callable[[str], None] = lambda _: None,
     upcoming: Upcoming = lambda _count: (),
     agents: JobAgents | None = None,
+    keep: Keep | None = None,
 ) -> AsyncIterator[Bench]:
     """The bench of one job whose folder is `folder` (its parent holds the blobs).
 
     First removes what dead jobs left on the engine; at the end, whatever happened, all that this job left.
     `say` is told what is slow or could not be done. `upcoming` tells the next attempts, for which hosts
-    are made ready ahead of need. `agents`: the bound roles, when tasks have any. Raises EngineError when the
-    engine cannot be asked.
+    are made ready ahead of need. `agents`: the bound roles, when tasks have any. `keep`: the hosts of all
+    attempts, or of those that end as ERROR, stay on the engine (then none is made ahead).
+    Raises EngineError when the engine cannot be asked.
     """
     info = await engine.info()
     report = await clean(engine)
@@ -157,7 +162,8 @@ async def open_bench(
                     architecture=info.architecture,
                 ),
                 profile=profile_digest(dataset.profiles),
-                warm=warm if dataset.profiles.evaluate_host.warm else None,
+                warm=warm if dataset.profiles.evaluate_host.warm and keep is None else None,
+                keep=keep,
                 upcoming=upcoming,
                 agents=agents,
             )

@@ -31,6 +31,7 @@ from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.evaluation import Evaluation, evaluate
 from scorehost.hosts.execs import FAULTY, ExecOutcome
 from scorehost.hosts.host import Site
+from scorehost.hosts.kept import Keeper
 from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
 from scorehost.model.result import Digests, HostUsage, Result
@@ -44,6 +45,7 @@ class _Progress:
 
     order: Order
     emit: Emit
+    keeper: Keeper | None = None
     started_at: str = field(default_factory=utc_now)
     phase: Phase = Phase.PREPARE
     timing: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -75,9 +77,26 @@ async def score(bench: Bench, order: Order, folder: Path, emit: Emit) -> Result:
     """Scores one attempt and publishes its folder at `folder`.
 
     Every failure of the attempt is a Result of status ERROR. Raises only DiskFull, and cancellation; then
-    there is no folder, and nothing of the attempt is left on the engine.
+    there is no folder, and nothing of the attempt is left on the engine. Where the bench keeps hosts, those
+    of the attempt stay, and `emit` is told how to enter them.
     """
-    progress = _Progress(order, emit)
+    if bench.keep is None:
+        return await _scored(bench, order, folder, emit, None)
+    keeper = Keeper(bench.dataset.profiles.engine.host)
+    try:
+        result = await _scored(bench, order, folder, emit, keeper)
+        if bench.keep == "always" or result.status == "ERROR":
+            for line in await keeper.commands():
+                emit("warning", {"text": f"kept {line}"})
+            keeper.hosts.clear()
+        return result
+    finally:
+        for name in await keeper.remove():
+            emit("warning", {"text": f"{name} was not removed; run `scorehost clean --job {bench.job_id}`"})
+
+
+async def _scored(bench: Bench, order: Order, folder: Path, emit: Emit, keeper: Keeper | None) -> Result:
+    progress = _Progress(order, emit, keeper)
     with drafted(folder, bench.masker) as draft:
         if bench.agents is not None and order.task.spec.agent_profiles:
             progress.agents = AttemptAgents(bench.agents, order.task.spec, draft, emit)
@@ -130,6 +149,7 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
         slot=str(order.key),
         warn=progress.warnings.append,
         timing=progress.spent,
+        keeper=progress.keeper,
     )
     with progress.timed("prepare"):
         progress.trees = trees = await bench.trees(task)

@@ -20,12 +20,18 @@ _SHOWN = 50
 @click.option("--job", metavar="ID", help="Of this job only.")
 @click.option("--older-than", type=Duration(), default=0.0, metavar="1h", help="Spare what is younger.")
 @click.option("--force", is_flag=True, help="With --job: also of another machine, or of a living process.")
+@click.option("--kept", is_flag=True, help="Only what --keep kept for a look.")
 @verbosity
-def clean(job: str | None, older_than: float, force: bool) -> int:
-    """Remove containers and volumes of jobs that have ended; never those of a job that may be alive."""
+def clean(job: str | None, older_than: float, force: bool, kept: bool) -> int:
+    """Remove containers and volumes of jobs that have ended; never those of a job that may be alive.
+
+    What `run --keep` kept stays, unless --kept or its --job is given.
+    """
     if force and job is None:
         raise click.UsageError("--force goes together with --job ID only.")
-    call = functools.partial(api.clean, api.engine_host(), job=job, older_than=older_than, force=force)
+    call = functools.partial(
+        api.clean, api.engine_host(), job=job, older_than=older_than, force=force, kept=kept
+    )
     report = anyio.run(call)
     for item in report.removed[:_SHOWN]:
         say(f"removed {item.kind} {item.name}")

@@ -78,7 +78,7 @@ def _beside_resume(ctx: click.Context, dataset: Path) -> Path:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout and nothing else.")
 @click.option("--max-calls", type=_NATURAL, metavar="N", help="Calls of agents that the job may make.")
 @click.option("--max-tokens", type=_NATURAL, metavar="N", help="Tokens after which no call is begun.")
-@later("--keep")
+@click.option("--keep", type=click.Choice(["error", "always"]), help="Leave containers to look into.")
 @later("--locked", "--lock", "--watch", "--allow-shared-host", flag=True)
 @verbosity
 @click.pass_context

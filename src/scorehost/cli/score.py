@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import Literal
 
 import anyio
 import click
@@ -22,6 +23,7 @@ from scorehost.cli.values import parameters
     "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), help="For jobs."
 )
 @click.option("--allow-unenforced", is_flag=True, help="Run though the engine cannot enforce a limit.")
+@click.option("--keep", type=click.Choice(["error", "always"]), help="Leave containers to look into.")
 @click.option("--private", is_flag=True, help="Show free text of private checks too.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout and nothing else.")
 @verbosity
@@ -35,6 +37,7 @@ def score(
     pairs: tuple[str, ...],
     out: Path,
     allow_unenforced: bool,
+    keep: Literal["error", "always"] | None,
     private: bool,
     as_json: bool,
 ) -> int:
@@ -51,6 +54,7 @@ def score(
         out=out,
         allow_unenforced=allow_unenforced,
         private=private,
+        keep=keep,
     )
     # Imported here: it loads the models, which --help can do without.
     from scorehost.cli.outcome import show, show_one  # noqa: PLC0415

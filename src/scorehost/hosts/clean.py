@@ -21,20 +21,29 @@ class CleanReport:
 
 
 async def clean(
-    engine: Engine, *, job: str | None = None, older_than: float = 0.0, force: bool = False
+    engine: Engine,
+    *,
+    job: str | None = None,
+    older_than: float = 0.0,
+    force: bool = False,
+    kept: bool = False,
 ) -> CleanReport:
-    """Removes containers and volumes of dead jobs.
+    """Removes containers and volumes of dead jobs; with `kept` only those that were kept for a look.
+
+    What was kept is left alone unless `kept` or its `job` is asked for.
 
     `job` narrows to one job, `older_than` (seconds) spares what is younger. `force`, only with `job`,
     also removes what belongs to another machine or to a living process. Raises EngineError when the engine
     cannot be asked; a single object that it will not give up is reported in `left`.
     """
-    wanted: Mapping[str, str | None] = {labels.JOB: job}
+    wanted: Mapping[str, str | None] = {labels.JOB: job, **({labels.KEPT: None} if kept else {})}
     removed: list[Listed] = []
     left: list[tuple[Listed, str]] = []
     now = time.time()
     for item in [*await engine.list_containers(wanted), *await engine.list_volumes(wanted)]:
         reason = _reason_to_leave(item, force=force and job is not None)
+        if not reason and labels.KEPT in item.labels and not kept and job is None:
+            reason = "kept for a look; use --kept, or --job ID"
         if not reason and older_than and now - item.created < older_than:
             reason = "younger than asked"
         if reason:
@@ -52,15 +61,22 @@ async def clean(
 
 
 async def clean_job(engine: Engine, job: str) -> list[str]:
-    """Removes what is left of this process's own job at its end; the names of what could not be removed."""
+    """Removes what is left of this process's own job at its end, except what it keeps for a look.
+
+    Gives the names of what could not be removed.
+    """
     wanted: Mapping[str, str | None] = {labels.JOB: job}
     lost: list[str] = []
     for container in await engine.list_containers(wanted):
+        if labels.KEPT in container.labels:
+            continue
         try:
             await engine.remove(container.id)
         except EngineRefused:
             lost.append(container.name)
     for volume in await engine.list_volumes(wanted):
+        if labels.KEPT in volume.labels:
+            continue
         try:
             await engine.remove_volume(volume.name)
         except EngineRefused:

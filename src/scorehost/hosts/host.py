@@ -21,6 +21,7 @@ from scorehost.errors import (
 )
 from scorehost.hosts.blueprint import Blueprint, Users
 from scorehost.hosts.clock import StandingClock
+from scorehost.hosts.kept import Keeper
 from scorehost.hosts.labels import RECIPE, host_labels
 from scorehost.hosts.memory_watch import MemoryWatch
 from scorehost.hosts.tree import ChangedWhileSent, Tree, archive
@@ -114,6 +115,7 @@ class Site:
     slot: str
     warn: Callable[[str], None]
     timing: Callable[[str, float], None]
+    keeper: Keeper | None = None  # takes hosts in place of their removal
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -137,7 +139,7 @@ async def made_host(
     spec = blueprint.container(
         image=image,
         users=users,
-        labels=host_labels(job=site.job, slot=site.slot, host=blueprint.name),
+        labels=host_labels(job=site.job, slot=site.slot, host=blueprint.name, kept=site.keeper is not None),
         workspace_bytes=workspace_bytes,
     )
     with (
@@ -185,6 +187,10 @@ async def attached(host: Host) -> AsyncIterator[Stream]:
 
 
 async def _removed(site: Site, host: Host) -> None:
+    if site.keeper is not None:
+        site.keeper.take(host)
+        host.memory.forget(host.container)
+        return
     lost = f"{host.name} was not removed; run `scorehost clean --job {site.job}`"
     with site.timed("cleanup"), anyio.CancelScope(shield=True) as scope:
         scope.deadline = anyio.current_time() + CLEANUP_SECONDS

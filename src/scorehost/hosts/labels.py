@@ -9,8 +9,10 @@ SLOT = "scorehost.slot"
 HOST = "scorehost.host"
 OWNER = "scorehost.owner"
 RECIPE = "scorehost.recipe"
+KEPT = "scorehost.kept"  # for a person to look into: only a clean that is asked for removes it
 
 
-def host_labels(*, job: str, slot: str, host: str) -> dict[str, str]:
+def host_labels(*, job: str, slot: str, host: str, kept: bool = False) -> dict[str, str]:
     """Labels of one scoring host and its volume; `slot` names the attempt."""
-    return {JOB: job, SLOT: slot, HOST: host, OWNER: str(own_lease())}
+    labels = {JOB: job, SLOT: slot, HOST: host, OWNER: str(own_lease())}
+    return {**labels, KEPT: "yes"} if kept else labels

@@ -38,6 +38,7 @@ class RunOptions:
     exit_on: Literal["fail", "error", "never"] = "fail"
     fail_under: float | None = None
     allow_unenforced: bool = False
+    keep: Literal["error", "always"] | None = None  # hosts that stay on the engine for a look
     private: bool = False
     dry_run: bool = False
     parent: Path | None = None  # rescore: the folder of the job whose archived artifacts are the submissions
