@@ -189,6 +189,45 @@ def test_json_is_one_document_on_stdout_and_nothing_else(ran):
     assert document["attempts"][1]["score"] is None
 
 
+def failed(*words):
+    """The document of a command that must fail, and its exit status."""
+    result = call(*words)
+    document = json.loads(result.stdout)
+    assert document["exit_status"] == result.exit_code
+    assert result.stderr
+    return document["problems"], result.exit_code
+
+
+def test_json_is_one_document_too_when_files_are_wrong(tmp_path):
+    (tmp_path / "dataset.yaml").write_text("format: scorehost.dataset/1\ndataset_id: d\nnosuch: 1\n")
+    problems, status = failed("run", str(tmp_path), "--submission", "solution", "--json")
+    assert status == 2
+    file = str(tmp_path / "dataset.yaml")
+    assert {"path": file, "line": 3, "column": 1, "key": "nosuch"}.items() <= next(
+        row.items() for row in problems if row["key"] == "nosuch"
+    )
+
+
+def test_json_is_one_document_too_when_the_engine_or_a_word_is_wrong(ran, monkeypatch):
+    async def run(options, watch):
+        raise scorehost.errors.EngineUnreachable("Nothing listens.", hint="Start it.")
+
+    monkeypatch.setattr(scorehost.api, "run", run)
+    row = {"path": "", "line": 0, "column": 0, "key": ""}
+    assert failed("run", "--json") == ([{**row, "text": "Nothing listens.", "hint": "Start it."}], 2)
+    problems, status = failed("run", "--repeat", "none", "--json")
+    assert status == 2
+    assert "'none' is not a valid integer range" in problems[0]["text"]
+    problems, status = failed("--nosuch", "run", "--json")
+    assert status == 2
+    assert "--nosuch" in problems[0]["text"]
+
+
+def test_without_json_nothing_is_said_on_stdout_when_nothing_ran(ran):
+    assert call("run", "--repeat", "none").stdout == ""
+    assert call("run", "--repeat", "none", "--", "--json").stdout == ""
+
+
 def test_the_table_ends_with_the_folder_and_the_root_hash(ran):
     lines = call("run").stdout.splitlines()
     assert lines[0].split() == ["task", "submission", "sample", "status", "score", "seconds", "reason"]

@@ -6,14 +6,18 @@ import os
 import sys
 import tempfile
 import traceback
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from scorehost.api import own_masker
+from scorehost.cli.stdout import write
 from scorehost.cli.text import visible
-from scorehost.errors import ScorehostError, SpecError
+from scorehost.errors import Problem, ScorehostError, SpecError
+from scorehost.model.json import dump
 
+FORMAT = "scorehost.failed/1"
 USAGE = 2
 DEFECT = 3
 INTERRUPTED = 130
@@ -41,6 +45,27 @@ def tell(error: BaseException, *, verbose: bool) -> int:
     for leaf in dict.fromkeys(ours):
         _tell_ours(leaf)
     return max(leaf.exit_status for leaf in ours)
+
+
+def failed_document(error: BaseException, status: int) -> None:
+    """Writes the one JSON document of a command that came to no outcome: its exit status and all problems."""
+    problems = [problem for leaf in leaves(error) for problem in _problems(leaf)]
+    hidden = own_masker().text
+    rows = [{**asdict(one), "text": hidden(one.text), "hint": hidden(one.hint)} for one in problems]
+    write(dump({"format": FORMAT, "exit_status": status, "problems": rows}))
+
+
+def _problems(error: BaseException) -> list[Problem]:
+    """What is wrong in one form: a problem without a place in a file has an empty path."""
+    if isinstance(error, SpecError):
+        return error.problems
+    if isinstance(error, ScorehostError):
+        return [Problem("", 0, 0, "", error.message, error.hint)]
+    if isinstance(error, click.ClickException):
+        return [Problem("", 0, 0, "", error.format_message())]
+    if isinstance(error, (KeyboardInterrupt, click.Abort)):
+        return [Problem("", 0, 0, "", "Stopped by a signal.")]
+    return [Problem("", 0, 0, "", f"unforeseen {type(error).__name__}: a defect of scorehost")]
 
 
 def _tell_ours(error: ScorehostError) -> None:

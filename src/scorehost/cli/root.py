@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import sys
 import threading
-from typing import Any, NoReturn
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from scorehost import __version__
 from scorehost.cli.command import verbose_of, verbosity
 from scorehost.cli.later import NotYet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # name -> where the command is, and its line in --help (so that --help imports none of them)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -67,13 +73,14 @@ class Root(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Runs the command and exits: with the int that it returned, or with the status of its error."""
         kwargs["standalone_mode"] = False
+        kwargs["obj"] = _Asked(as_json=_wants_json(kwargs.get("args") or (args[0] if args else sys.argv[1:])))
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")  # a name never ends a run for its alphabet
         try:
             status = super().main(*args, **kwargs)
         except (click.ClickException, click.Abort, KeyboardInterrupt) as error:
-            status = _tell(error, verbose=False)
+            status = _tell(error, verbose=False, as_json=kwargs["obj"].as_json)
         leave(status if isinstance(status, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -83,14 +90,33 @@ class Root(click.Group):
         except (click.exceptions.Exit, SystemExit):
             raise
         except BaseException as error:  # noqa: BLE001 - the one place where every error becomes words
-            return _tell(error, verbose=verbose_of(ctx) > 0)
+            asked = ctx.obj
+            as_json = isinstance(asked, _Asked) and asked.as_json
+            return _tell(error, verbose=verbose_of(ctx) > 0, as_json=as_json)
 
 
-def _tell(error: BaseException, *, verbose: bool) -> int:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the words of the command line say before click has read them: it may find them wrong."""
+
+    as_json: bool
+
+
+def _wants_json(words: Sequence[str]) -> bool:
+    return "--json" in itertools.takewhile(lambda word: word != "--", words)
+
+
+def _tell(error: BaseException, *, verbose: bool, as_json: bool) -> int:
     # Imported here: what tells of errors need not load where there is none.
-    from scorehost.cli.failures import tell  # noqa: PLC0415
+    from scorehost.cli.failures import failed_document, tell  # noqa: PLC0415
 
-    return tell(error, verbose=verbose)
+    status = tell(error, verbose=verbose)
+    if as_json:
+        failed_document(error, status)
+    return status
+
+
+_IDLE_SECONDS = 0.3  # for threads without work to end
 
 
 def leave(status: int) -> NoReturn:
@@ -106,7 +132,10 @@ def leave(status: int) -> NoReturn:
         for thread in threading.enumerate()
         if thread is not threading.current_thread() and not thread.daemon and thread.name.startswith("AnyIO")
     ]
-    if others:
+    until = time.monotonic() + _IDLE_SECONDS
+    for thread in others:
+        thread.join(max(0.0, until - time.monotonic()))  # those that were idle are just ending
+    if any(thread.is_alive() for thread in others):
         # A cancelled call to the engine leaves its thread behind; joining it could take minutes.
         os._exit(status)
     sys.exit(status)
