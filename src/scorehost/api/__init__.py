@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scorehost.api.comparing import compare
     from scorehost.api.diagnosis import clean, doctor
     from scorehost.api.finding import Finding
+    from scorehost.api.locking import lock, moving_tags
     from scorehost.api.place import engine_host
     from scorehost.api.planning import DryRun, Planned, plan
     from scorehost.api.probing import probe
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from scorehost.api.running import run, score
     from scorehost.api.scaffold import init
     from scorehost.api.scorer import Scored, Scorer, open_scorer
+    from scorehost.api.shelling import Look, look_into
+    from scorehost.api.watching import snapshot, wait_for_change
     from scorehost.hosts.clean import CleanReport
     from scorehost.jobs.attempt_logs import AttemptLog, Wanted
     from scorehost.jobs.compare.markdown import comparison_markdown
@@ -51,6 +54,12 @@ _WHERE = {
     "clean": "scorehost.api.diagnosis",
     "doctor": "scorehost.api.diagnosis",
     "Finding": "scorehost.api.finding",
+    "lock": "scorehost.api.locking",
+    "moving_tags": "scorehost.api.locking",
+    "Look": "scorehost.api.shelling",
+    "look_into": "scorehost.api.shelling",
+    "snapshot": "scorehost.api.watching",
+    "wait_for_change": "scorehost.api.watching",
     "engine_host": "scorehost.api.place",
     "DryRun": "scorehost.api.planning",
     "Planned": "scorehost.api.planning",
@@ -89,6 +98,7 @@ __all__ = [
     "Finding",
     "JobEvent",
     "JobOutcome",
+    "Look",
     "Move",
     "Planned",
     "ReportFormat",
@@ -112,7 +122,10 @@ __all__ = [
     "engine_host",
     "import_humaneval",
     "init",
+    "lock",
     "logs",
+    "look_into",
+    "moving_tags",
     "open_scorer",
     "own_masker",
     "plan",
@@ -121,7 +134,9 @@ __all__ = [
     "rescore",
     "run",
     "score",
+    "snapshot",
     "try_adapter",
+    "wait_for_change",
 ]
 
 

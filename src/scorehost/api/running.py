@@ -16,10 +16,12 @@ from scorehost.api.probing import never_fit, room_for
 from scorehost.api.signals import stop_on_signals
 from scorehost.attempt.bench import open_bench
 from scorehost.attempt.images_now import images_now
+from scorehost.attempt.pins import pins_now
 from scorehost.attempt.score import score as score_attempt
 from scorehost.engine.opening import open_engine
 from scorehost.errors import Interrupted, UsageError
 from scorehost.hosts.groups import task_group
+from scorehost.jobs.locking import check_locked, read_lock
 from scorehost.jobs.options import RunOptions
 from scorehost.jobs.outcome import JobEvent, JobOutcome, Watch
 from scorehost.jobs.resume import resumed_options
@@ -125,6 +127,10 @@ async def on_engine(
             async with open_one(dataset.profiles.engine.host) as engine:
                 way_out.engine = engine
                 options = _fitted(options, asked, dataset, await engine.info())
+                if options.locked:
+                    tasks = {task.task_id: task for task in selected_tasks(asked, dataset)}
+                    pins = await pins_now(engine, tasks.values(), dataset.profiles)
+                    check_locked(read_lock(dataset.root), dataset, tasks, pins)
 
                 @asynccontextmanager
                 async def scoring(place: JobPlace) -> AsyncIterator[Score]:

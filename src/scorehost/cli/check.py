@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import anyio
@@ -10,7 +11,6 @@ import click
 from scorehost import api
 from scorehost.cli.command import Command, verbosity
 from scorehost.cli.findings import say_findings, status_of
-from scorehost.cli.later import later
 from scorehost.cli.stdout import say
 from scorehost.cli.text import count, visible
 
@@ -20,18 +20,23 @@ from scorehost.cli.text import count, visible
 @click.option("--profiles", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--gold", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--probe", is_flag=True, help="Ask the engine too: images, memory, limits.")
-@later("--lock", flag=True)
+@click.option("--lock", is_flag=True, help="Write scorehost.lock: images and tasks as they are now.")
 @verbosity
-def check(dataset: Path, profiles: Path | None, gold: Path | None, probe: bool) -> int:
+def check(dataset: Path, profiles: Path | None, gold: Path | None, probe: bool, lock: bool) -> int:
     """Check the files of DATASET (the current folder when it is not given); all problems at once, exit 2."""
     report = api.check(dataset, profiles=profiles, gold=gold)
     for warning in report.warnings:
         click.echo(visible(f"warning: {warning}"), err=True)
+    for name in api.moving_tags(dataset, profiles=profiles):
+        text = f"image {name} has no digest: its tag may mean another image tomorrow; pin it with --lock"
+        click.echo(visible(f"warning: {text}"), err=True)
     for task in report.tasks:
         hosts = f", hosts {', '.join(task.environments)}" if task.environments else ""
         holds = f"{count(task.artifacts, 'artifact')}, {count(task.gold_files, 'gold file')}"
         say(f"  {task.task_id}: {holds}{hosts}")
     say(f"{report.dataset_id} {report.version}: {count(len(report.tasks), 'task')}, no problem.")
+    if lock:
+        say(f"locked: {anyio.run(functools.partial(api.lock, dataset, profiles=profiles, gold=gold))}")
     if not probe:
         return 0
     findings = anyio.run(api.probe, dataset, profiles)

@@ -79,10 +79,12 @@ def _beside_resume(ctx: click.Context, dataset: Path) -> Path:
 @click.option("--max-calls", type=_NATURAL, metavar="N", help="Calls of agents that the job may make.")
 @click.option("--max-tokens", type=_NATURAL, metavar="N", help="Tokens after which no call is begun.")
 @click.option("--keep", type=click.Choice(["error", "always"]), help="Leave containers to look into.")
-@later("--locked", "--lock", "--watch", "--allow-shared-host", flag=True)
+@click.option("--locked", is_flag=True, help="Only with files and images as scorehost.lock says.")
+@click.option("--watch", "watching", is_flag=True, help="Again whenever a file changes; Ctrl-C ends it.")
+@later("--lock", "--allow-shared-host", flag=True)
 @verbosity
 @click.pass_context
-def run(ctx: click.Context, /, *, pairs: tuple[str, ...], as_json: bool, **given: Any) -> int:
+def run(ctx: click.Context, /, *, pairs: tuple[str, ...], as_json: bool, watching: bool, **given: Any) -> int:
     """Score submissions over the tasks of DATASET (the current folder when it is not given).
 
     Exit status: 0 all PASS, 1 a FAIL, 2 bad input or nothing could run, 3 an ERROR, 130 interrupted.
@@ -97,7 +99,16 @@ def run(ctx: click.Context, /, *, pairs: tuple[str, ...], as_json: bool, **given
     # Imported here: it loads the models, which --help can do without.
     from scorehost.cli.outcome import show  # noqa: PLC0415
 
-    with display(verbose=verbose_of(ctx) > 0) as watch:
-        outcome = anyio.run(api.run, options, watch)
-    show(outcome, as_json=as_json)
-    return outcome.exit_status
+    def once() -> int:
+        with display(verbose=verbose_of(ctx) > 0) as watch:
+            outcome = anyio.run(api.run, options, watch)
+        show(outcome, as_json=as_json)
+        return outcome.exit_status
+
+    if not watching:
+        return once()
+    if options.resume is not None or as_json:
+        raise click.UsageError("--watch makes a new job each time: not with --resume or --json.")
+    from scorehost.cli.watching import watch as watch_files  # noqa: PLC0415 - as above
+
+    return watch_files(options, once)

@@ -37,6 +37,7 @@ class RunOptions:
     fail_fast: bool = False
     exit_on: Literal["fail", "error", "never"] = "fail"
     fail_under: float | None = None
+    locked: bool = False  # only with files and images as scorehost.lock says
     allow_unenforced: bool = False
     keep: Literal["error", "always"] | None = None  # hosts that stay on the engine for a look
     private: bool = False
