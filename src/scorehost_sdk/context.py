@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from scorehost_sdk.requests import Steps
     from scorehost_sdk.scoring import Link
 
-PART = 4 * 1024 * 1024
+PART = (
+    512 * 1024
+)  # a part stands in memory several times on its way, and memory is what a run phase has least of
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
