@@ -1,6 +1,6 @@
 # Two commands matter: `make eval` scores the shipped dataset, `make test` tests scorehost. Each sets up what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup engine images eval fmt lint type imports schema test-fast test-docker test chaos check clean
+.PHONY: help setup engine images eval fmt lint type imports schema test-fast test-docker test chaos bench check clean
 .NOTPARALLEL:
 
 VENV := .venv
@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ARGS ?=
 ROUNDS ?= 50
-CODE := src tests shared
+CODE := src tests shared bench examples
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -53,6 +53,9 @@ test-docker: $(STAMP) images ## the tests on a real engine
 
 test: $(STAMP) images ## all tests; red when no engine can be had
 	@SCOREHOST_REQUIRE_DOCKER=1 $(BIN)/pytest $(ARGS)
+
+bench: $(STAMP) images ## speed as ratios to the engine's own floor, both sides; rows by ARGS="…"; bench.json
+	@$(BIN)/python -m bench --json bench.json $(ARGS)
 
 chaos: $(STAMP) images ## controllers killed 50 times, engines that fail, hang and restart, full disks, stepping clocks
 	@SCOREHOST_REQUIRE_DOCKER=1 SCOREHOST_CHAOS_ROUNDS=$(ROUNDS) $(BIN)/pytest -s tests/chaos $(ARGS)

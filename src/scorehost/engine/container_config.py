@@ -18,8 +18,8 @@ NANO = 1_000_000_000
 OOM_SCORE = 500
 NOBODY_RESOLVES = "127.0.0.1"
 HOSTNAME = "host"
-# What engines mask by themselves, of any version, and what is left to write there: pressure triggers act on the
-# whole machine, and anybody may set them.
+# What engines mask by themselves, of any version, and what is left to write there: pressure triggers act on
+# the whole machine, and anybody may set them.
 MASKED = (
     "/proc/acpi",
     "/proc/asound",
