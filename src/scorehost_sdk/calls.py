@@ -56,13 +56,18 @@ def untrusted(
     Built-in exceptions are raised again (type and 4 KiB of text), except StopIteration and
     StopAsyncIteration. For every breach, time-out or death the callable raises `SubmissionFault`, keeps it as
     `fault`, and ends the process; without `fresh` all later calls raise it too. TypeError for an argument
-    that is not plain data.
+    that is not plain data. ScoringError at once for a host that holds the gold set.
     """
     for limit in (seconds, total_seconds):
         if limit is not None and not (math.isfinite(limit) and limit > 0):
             raise ValueError(f"seconds and total_seconds are numbers above 0, not {limit!r}")
     if not isinstance(name, str):
         raise UnknownEnvironment("untrusted code needs a named scoring environment with gold: false")
+    if name in scoring.with_gold:
+        raise ScoringError(
+            f"The host {name} holds the gold set, which submitted code may not be near: "
+            f"set `gold: false` in evaluation.environments.{name}."
+        )
     blocking: Optional[Scoring] = getattr(scoring, "blocking", None)
     plain: Any = scoring if blocking is None else blocking
     limits = (seconds, total_seconds)

@@ -236,7 +236,7 @@ def _argument(channel: Channel, start: Dict[str, Any], waits: bool) -> Any:
     from scorehost_sdk.scoring import AsyncScoring, Scoring
 
     flavour = AsyncScoring if waits else Scoring
-    inputs["scoring"] = flavour(channel, tuple(start["environments"]), start["single"])
+    inputs["scoring"] = flavour(channel, tuple(start["environments"]), start["single"], start["gold"])
     if start["roles"]:
         from scorehost_sdk.agents import Agent, AsyncAgent
 

@@ -33,12 +33,15 @@ _READ_BYTES = 64 * 1024 * 1024
 
 
 class _Shared:
-    def __init__(self, link: Link, environments: Sequence[str], single: bool) -> None:
+    def __init__(
+        self, link: Link, environments: Sequence[str], single: bool, gold: Sequence[str] = ()
+    ) -> None:
         self._link = link
         self._names = requests.Names(environments, single)
         self._single = single
         self._log_lines = 0
         self.environments = tuple(environments)
+        self.with_gold = frozenset(gold)  # those that hold the gold set
 
     def log(self, text: str) -> None:
         """A line for the attempt's journal (16 KiB, 10,000 lines; more is dropped)."""
@@ -101,7 +104,7 @@ class AsyncScoring(_Shared):
     @property
     def blocking(self) -> Scoring:
         """The plain flavour; its calls hold up the event loop unless they are made in a thread."""
-        return Scoring(self._link, self.environments, self._single)
+        return Scoring(self._link, self.environments, self._single, tuple(self.with_gold))
 
     async def exec(
         self,

@@ -286,6 +286,7 @@ def test_start_hands_over_the_key_and_all_fields():
         "entrypoint": "evaluator:evaluate",
         "inputs": {"parameters": {"a": [1]}},
         "environments": ["box"],
+        "gold": [],
         "single": False,
         "roles": [],
         "phase": "evaluate",

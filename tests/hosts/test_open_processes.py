@@ -213,3 +213,24 @@ def evaluate(inputs):
     assert len(metrics["said"]) == 4
     assert all("a process is open in work" in text and "close that first" in text for text in metrics["said"])
     assert [host.name for host in scored.result.hosts] == ["evaluator"] + ["work"] * 4
+
+
+async def test_untrusted_code_is_refused_where_gold_is_and_called_where_none_is(scoring):
+    small = {"docker_image": IMAGE, "tmpfs_mb": 16}
+    environments = {"with_gold": small, "without": {**small, "gold": False}}
+    metrics = await scoring.passing(
+        """
+from scorehost_sdk import ScoringError, untrusted
+def evaluate(inputs):
+    call = lambda name: untrusted(inputs["scoring"], name, "artifacts/answer.py", "f")(41)
+    try: said = call("with_gold")
+    except ScoringError as error: said = str(error)
+    return passed(said=said, got=call("without"))
+""",
+        submission={"artifacts/answer.py": "def f(n): return n + 1"},
+        artifacts={"publishable": [{"id": "answer", "path": "artifacts/answer.py"}]},
+        limits={"memory_mb": 64},
+        evaluation={"tmpfs_mb": 16, "environments": environments},
+    )
+    assert "set `gold: false` in evaluation.environments.with_gold" in metrics["said"]
+    assert metrics["got"] == 42

@@ -91,6 +91,7 @@ def evaluate(
     answered_late=0,
     entrypoint="evaluator:evaluate",
     environments=("box",),
+    gold=(),
     roles=(),
     phase="evaluate",
     inputs=None,
@@ -120,6 +121,7 @@ def evaluate(
         single=not environments,
         trees=tuple(str(tree) for tree in trees),
         limits=Limits(),
+        gold=gold,
         roles=roles,
         phase=phase,
     )

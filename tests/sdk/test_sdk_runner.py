@@ -305,3 +305,19 @@ return {"status": "PASS", "metrics": {"n": len(data)}}
     outcome = evaluate(tmp_path, source, answer=answer)
     assert outcome.value["metrics"] == {"n": 9_000_000}
     assert [frame.more for frame in outcome.requests[:3]] == [True, True, False]
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_an_evaluator_is_told_which_hosts_hold_gold_and_calls_no_untrusted_code_there(tmp_path, kind):
+    source = f"""
+from scorehost_sdk import ScoringError, untrusted
+{kind} evaluate(inputs):
+    untrusted(inputs["scoring"], "box", "artifacts/a.py", "f")
+    try:
+        untrusted(inputs["scoring"], "audit", "artifacts/a.py", "f")
+    except ScoringError as error:
+        return {{"status": "FAIL", "metrics": {{"said": str(error)}}}}
+"""
+    outcome = evaluate(tmp_path, source, environments=("box", "audit"), gold=("audit",))
+    assert "The host audit holds the gold set" in outcome.value["metrics"]["said"]
+    assert outcome.requests == []

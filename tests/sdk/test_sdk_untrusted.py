@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from scorehost_sdk import SubmissionFault, UnknownEnvironment, untrusted
+from scorehost_sdk import ScoringError, SubmissionFault, UnknownEnvironment, untrusted
 from scorehost_sdk.scoring import AsyncScoring, Scoring
 from scorehost_sdk.testing import LocalLink, lay_out
 
@@ -333,6 +333,14 @@ def test_only_a_named_host_that_exists_runs_untrusted_code(host):
         untrusted(host.scoring, None, "a.py", "f")
     with pytest.raises(UnknownEnvironment):
         untrusted(host.scoring, "nosuch", "a.py", "f")()
+
+
+@pytest.mark.parametrize("flavour", [Scoring, AsyncScoring])
+def test_a_host_that_holds_gold_runs_no_untrusted_code_and_is_told_how_to_have_none(host, flavour):
+    scoring = flavour(host.scoring._link, ("box", "audit"), single=False, gold=("audit",))
+    with pytest.raises(ScoringError, match=r"set `gold: false` in evaluation\.environments\.audit"):
+        untrusted(scoring, "audit", "artifacts/solution.py", "f")
+    assert getattr(scoring, "blocking", scoring).with_gold == {"audit"}
 
 
 @pytest.mark.parametrize("options", [{"seconds": 0}, {"seconds": float("nan")}, {"total_seconds": -1}])

@@ -101,6 +101,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
             entrypoint=order.entrypoint,
             inputs=order.inputs,
             environments=tuple(order.named),
+            gold=tuple(name for name, plan in order.named.items() if plan.gold),
             single=single,
             trees=tuple(f"{ROOT}/{folder}" for folder in trees),
             roles=order.roles,

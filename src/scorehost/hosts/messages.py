@@ -67,6 +67,7 @@ class Limits(Frozen):
 class Start(Frozen):
     """The controller's first frame, without its key. `trees` are folders to digest before the evaluation.
 
+    `gold` are those of `environments` that hold the gold set: untrusted code is not called there.
     `roles` are those of the task, which make `inputs["agent"]`; `phase` run: the entrypoint gets a context.
     """
 
@@ -76,6 +77,7 @@ class Start(Frozen):
     single: bool
     trees: tuple[str, ...]
     limits: Limits = Limits()
+    gold: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     phase: Literal["evaluate", "run"] = "evaluate"
 
