@@ -84,12 +84,8 @@ def test_a_command_of_a_later_version_says_not_yet(name):
 @pytest.mark.parametrize(
     "args",
     [
-        ("run", "--keep", "error"),
-        ("run", "--locked"),
-        ("run", "--watch"),
         ("run", "--allow-shared-host"),
         ("run", "--lock"),
-        ("check", "--lock"),
     ],
 )
 def test_an_option_of_a_later_version_is_refused_and_never_ignored(args, ran):
