@@ -105,6 +105,9 @@ def lay_out(
     for source, name in ((os.path.join(task, "lib"), "lib"), (shared, "shared")):
         if os.path.isdir(source):
             shutil.copytree(source, os.path.join(root, "task", name))
+            # Without this file a package of the same name anywhere on the author's path would come first.
+            with open(os.path.join(root, "task", name, "__init__.py"), "ab"):
+                pass
     if os.path.exists(os.path.join(task, "evaluator.py")):
         shutil.copy(os.path.join(task, "evaluator.py"), os.path.join(root, "task"))
     harness = os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness.py")
