@@ -90,7 +90,8 @@ def evaluate(inputs):
     result = inputs["scoring"].exec("sandbox", ["python3", "-c", TEST], timeout=5)
     return {"status": "PASS" if result.exit_code == 0 else "FAIL"}
 """
-PLANTED = {
+DATASET = {
+    "a-sound-one": (SOUND, SANDBOX),
     "always-passes": (ALWAYS, ""),
     "by-the-clock": (BY_THE_CLOCK, SANDBOX),
     "imports-it": (IMPORTS, ""),
@@ -109,7 +110,7 @@ def write_dataset(root: Path, tasks: dict[str, tuple[str, str]]) -> Path:
         for path, text in {
             "task.yaml": (
                 f"format: scorehost.task/1\ntask_id: {task_id}\ndescription: Double a number.\n"
-                "limits: {memory_mb: 256, evaluate_seconds: 30, exec_seconds: 10}\n"
+                "limits: {memory_mb: 128, evaluate_seconds: 10, exec_seconds: 5}\n"
                 f"artifacts:\n  publishable:\n    - {{{ARTIFACT}}}\n"
                 "evaluation:\n  output: {format: json, score_range: [0, 1]}\n" + more.lstrip("\n")
             ),

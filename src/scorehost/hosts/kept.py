@@ -66,7 +66,8 @@ class Keeper:
 
 def enter(host: Host, address: str | None = None) -> str:
     """The command that opens a shell in a host, as the user that its execs run as."""
-    return f"{docker(address)} exec -it -u {host.users.execs} -w {ROOT} {host.name} sh"
+    user = host.users.execs
+    return f"{docker(address)} exec -it -u {user}:{user} -w {ROOT} {host.name} sh"
 
 
 def docker(address: str | None) -> str:

@@ -1,0 +1,88 @@
+"""Mutated solutions: different from the solution, the same each time, few, and of every kind."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import pytest
+from scripted_jobs import make_task
+
+from scorehost.jobs.audit.mutants import mutants
+from scorehost.jobs.audit.subject import subject_of
+from scorehost.spec.task import Artifact
+
+CODE = """\
+def first(items, start):
+    total = start - 1
+    for item in items:
+        if item > 3:
+            total += item
+    return (total, len(items))
+"""
+
+
+def subject(root, files, *, kind="file", media_type="application/octet-stream"):
+    task = make_task(root, "t")
+    for path, content in files.items():
+        target = task.solution / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.encode() if isinstance(content, str) else content)
+    (first, *_) = files
+    path = "artifacts/tree" if kind == "tree" else first
+    spec = task.spec.model_copy(
+        update={"artifacts": (Artifact(id="a", path=path, kind=kind, media_type=media_type),)}
+    )
+    return subject_of(task.model_copy(update={"spec": spec}))
+
+
+def test_json_is_mutated_in_a_value_a_key_a_type_and_the_order(tmp_path):
+    value = {"names": ["a", "b", "c"], "count": 3, "open": True}
+    made = mutants(subject(tmp_path, {"artifacts/a.json": json.dumps(value)}))
+    details = " ".join(one.detail for one in made)
+    for word in ("changed from", "dropped", "turned from", "in another order"):
+        assert word in details
+    parsed = [json.loads(one.files["artifacts/a.json"]) for one in made]
+    assert value not in parsed
+
+
+def test_code_stays_code_and_does_something_else(tmp_path):
+    made = mutants(subject(tmp_path, {"artifacts/a.py": CODE}))
+    texts = {one.files["artifacts/a.py"] for one in made}
+    assert len(texts) == len(made) >= 6
+    same = ast.dump(ast.parse(CODE))
+    assert all(ast.dump(ast.parse(text)) != same for text in texts)
+
+
+def test_lines_lose_one_change_one_and_exchange_two(tmp_path):
+    text = "minute,celsius\n0,91.5\n5,80\n"
+    made = mutants(subject(tmp_path, {"artifacts/a.csv": text}))
+    found = {one.files["artifacts/a.csv"].decode() for one in made}
+    assert text not in found
+    assert any(sorted(one.splitlines()) == sorted(text.splitlines()) for one in found)  # the order alone
+    assert any(len(one.splitlines()) == 2 for one in found)
+    assert any("many" in one for one in found)
+
+
+def test_a_tree_loses_renames_exchanges_and_empties_files(tmp_path):
+    files = {"artifacts/tree/a.txt": "one 1\n", "artifacts/tree/b/c.txt": "two 2\n"}
+    made = mutants(subject(tmp_path, files, kind="tree"))
+    shapes = [set(one.files) for one in made]
+    assert any(len(shape) == 1 for shape in shapes)
+    assert any(path.endswith(".moved") for shape in shapes for path in shape)
+    assert any(b"" in one.files.values() for one in made)
+    exchanged = {"artifacts/tree/a.txt": b"two 2\n", "artifacts/tree/b/c.txt": b"one 1\n"}
+    assert exchanged in [dict(one.files) for one in made]
+
+
+def test_they_are_the_same_every_time_and_at_most_so_many(tmp_path):
+    one = subject(tmp_path, {"artifacts/a.py": CODE})
+    assert mutants(one) == mutants(one)
+    assert mutants(one, seed="other") != mutants(one)
+    assert len(mutants(one, most=3)) == 3
+
+
+@pytest.mark.parametrize("content", [b"\x00\xff\x10", b"", b"{", b"\xff"])
+def test_odd_files_give_other_files_or_none(tmp_path, content):
+    made = mutants(subject(tmp_path, {"artifacts/a.json": content}))
+    assert all(one.files["artifacts/a.json"] != content for one in made)
