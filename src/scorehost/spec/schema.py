@@ -9,11 +9,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, TypeAdapter
 
+from scorehost.model.audit import AuditReport
 from scorehost.model.call import CallRecord
 from scorehost.model.check import CheckRow
 from scorehost.model.comparison import Comparison
 from scorehost.model.failure import Failure
 from scorehost.model.frozen import Frozen
+from scorehost.model.lock import Lock
 from scorehost.model.result import Result
 from scorehost.model.summary import Summary
 from scorehost.spec.dataset import DatasetFile, Expectation, SubmissionCard
@@ -42,6 +44,8 @@ MADE: dict[str, type[BaseModel]] = {
     "failure": Failure,
     "summary": Summary,
     "comparison": Comparison,
+    "audit": AuditReport,
+    "lock": Lock,
     "call": CallRecord,
 }
 _FORMAT_NEEDED = {"task", "dataset", "profiles"}
