@@ -138,6 +138,14 @@ async def test_a_process_that_the_engine_tried_to_start_is_not_started_again(tmp
     assert script.seen.count("start") == 1
 
 
+async def test_a_process_that_began_after_all_is_refused_with_the_first_words_and_is_no_lost_host(tmp_path):
+    untouched = answer(200, {"Running": False, "ExitCode": None})
+    script = Script(start=[BUSY, answer(409, {"message": "has already run"})], json=[untouched])
+    with pytest.raises(EngineRefused, match="busy") as refused:
+        await ask(tmp_path, script, started_process)
+    assert refused.value.status == 500
+
+
 async def test_a_create_that_fails_once_with_500_is_asked_again(tmp_path):
     script = Script(create=[BUSY, answer(201, {"Id": "c1"})])
     assert await ask(tmp_path, script, lambda engine: engine.create(SPEC)) == "c1"

@@ -224,7 +224,10 @@ class DockerEngine:
                 if error.status not in BRIEFLY_UNAVAILABLE or await self.exec_begun(exec_id):
                     raise
                 await anyio.sleep(BACK_OFF[0])
-                stream = await stack.enter_async_context(opening())
+                try:
+                    stream = await stack.enter_async_context(opening())
+                except Conflict:
+                    raise error from None  # it had begun after all
             yield stream
 
     async def exec_begun(self, exec_id: str) -> bool:

@@ -16,6 +16,7 @@ from scorehost.hosts.blueprint import EXEC_HOME, ROOT
 from scorehost.hosts.capture import Capture
 from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import Host
+from scorehost.hosts.judgement import UNUSABLE_CODES
 from scorehost.hosts.usage import crowded_out
 from scorehost.model.failure import Phase, failure
 
@@ -191,11 +192,12 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
 
 
 async def engine_at_fault(host: Host, exec_id: str, error: EngineRefused) -> None:
-    """Raises AttemptFailed (engine_lost) when the engine refused a process that it never tried to start.
+    """Raises AttemptFailed (engine_lost) when a refusal to start a process says nothing about the process.
 
-    Such a refusal says nothing about the process, so it may not be told as if it did.
+    It does where the engine tried and could not: it then noted 126 or 127. Else the engine never tried, or
+    did start it and lost its output; neither may be told as if it were the process's doing.
     """
-    if error.status >= FAULTY and not await host.engine.exec_begun(exec_id):
+    if error.status >= FAULTY and await host.engine.exec_exit_code(exec_id) not in UNUSABLE_CODES:
         raise AttemptFailed(failure(Phase.EVALUATE, "engine_lost", error.message)) from error
 
 
