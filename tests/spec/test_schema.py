@@ -23,6 +23,8 @@ NAMES = [
     "call",
     "summary",
     "comparison",
+    "audit",
+    "lock",
 ]
 
 
