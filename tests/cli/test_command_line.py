@@ -84,7 +84,6 @@ def test_a_command_of_a_later_version_says_not_yet(name):
 @pytest.mark.parametrize(
     "args",
     [
-        ("run", "--allow-shared-host"),
         ("run", "--lock"),
     ],
 )
@@ -93,6 +92,13 @@ def test_an_option_of_a_later_version_is_refused_and_never_ignored(args, ran):
     assert result.exit_code == 2
     assert f"{args[1]}: not yet" in result.stderr
     assert "options" not in ran
+
+
+def test_scoring_in_the_run_phases_container_is_allowed_by_its_option_alone(ran):
+    assert call("run").exit_code == 0
+    assert ran["options"].allow_shared_host is False
+    assert call("run", "--allow-shared-host").exit_code == 0
+    assert ran["options"].allow_shared_host is True
 
 
 def test_an_unknown_command_or_option_is_a_usage_error():

@@ -223,6 +223,18 @@ async def test_kill_and_remove_are_quiet_about_what_has_gone(engine, make_spec):
         await engine.inspect(container)
 
 
+async def test_a_container_that_was_killed_starts_anew_with_its_volume(engine, make_spec):
+    container = await engine.create(make_spec("sh", "-c", SHOW_FILE, volumes=("/attempt",)))
+    await engine.upload(container, "/attempt", tar_of({"given/file": b"kept"}))
+    for _ in range(2):
+        async with engine.attach(container) as stream:
+            await engine.start(container)
+            with anyio.fail_after(20):
+                assert (await read_all(stream))["stdout"] == b"kept"
+                state = await engine.wait(container)
+        assert (state.status, state.exit_code) == ("exited", 0)
+
+
 async def test_a_removed_container_takes_its_volumes_along(engine, make_spec):
     spec = make_spec(volumes=("/attempt", "/more"))
     container = await started(engine, spec)

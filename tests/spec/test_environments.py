@@ -203,8 +203,8 @@ def test_shared_context_leads_to_folders_of_task_or_dataset(folder):
 @pytest.mark.parametrize(
     ("profiles", "says"),
     [
-        ("evaluate_host: {isolated: false}", "evaluate_host.isolated: not yet: "),
-        ("evaluate_host: {isolated: false}", "Write `isolated: true`, which named environments need too"),
+        ("evaluate_host: {isolated: false}", "evaluate_host.isolated: named environments need scoring"),
+        ("evaluate_host: {isolated: false}", "containers of their own. Write `isolated: true`"),
         ("environment: local", "named environments need them. Write `environment: docker`"),
     ],
 )

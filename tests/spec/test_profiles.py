@@ -26,6 +26,15 @@ def test_without_a_file_profiles_are_the_defaults_of_the_formats_page(folder):
     assert (found.evaluate_host.isolated, found.evaluate_host.runtime) == (True, None)
 
 
+def test_scoring_in_the_run_phases_container_goes_with_no_network_only(folder):
+    folder.write("profiles.yaml", HEAD + "evaluate_host: {isolated: false}\nrun_host: {network: none}\n")
+    assert folder.load().profiles.evaluate_host.isolated is False
+    folder.write("profiles.yaml", HEAD + "evaluate_host: {isolated: false}\nrun_host: {network: bridge}\n")
+    told = folder.problem()
+    assert told.startswith("profiles.yaml:3:21: run_host.network: with `evaluate_host.isolated: false` gold")
+    assert told.endswith("Write `network: none`, or `isolated: true`")
+
+
 def test_another_file_replaces_the_datasets_profiles(folder, tmp_path):
     (tmp_path / "mine.yaml").write_text(HEAD + "concurrency: 7\n")
     assert folder.load(profiles=tmp_path / "mine.yaml").profiles.concurrency == 7

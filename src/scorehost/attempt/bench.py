@@ -90,6 +90,8 @@ class Bench:
         profiles = self.dataset.profiles
         wanted: list[Wanted] = []
         for order in self.upcoming(max(1, self.running) * profiles.evaluate_host.warm):
+            if order.source.run and not profiles.evaluate_host.isolated:
+                continue
             plans = [
                 evaluator_blueprint(order.task, profiles),
                 *named_blueprints(order.task, profiles).values(),

@@ -66,7 +66,7 @@ def named_blueprints(task: Task, profiles: Profiles) -> dict[str, Blueprint]:
 
 def run_blueprint(task: Task, profiles: Profiles) -> Blueprint:
     """The container of the run phase: its own image, no gold, and a network when the profile names one."""
-    run = profiles.run_host
+    run, shared = profiles.run_host, not profiles.evaluate_host.isolated
     image: Choice = run.docker_image or profiles.evaluate_host.docker_image
     if task.run_dockerfile is not None:
         image = Recipe(task.run_dockerfile)
@@ -74,13 +74,14 @@ def run_blueprint(task: Task, profiles: Profiles) -> Blueprint:
         name=RUN_HOST,
         image=image,
         limits=task.spec.limits,
-        tmpfs_mb=run.tmpfs_mb,
+        tmpfs_mb=max(run.tmpfs_mb, task.spec.evaluation.tmpfs_mb) if shared else run.tmpfs_mb,
         evaluator=True,
         gold=False,
         artifacts=False,
         runtime=profiles.evaluate_host.runtime,
         producer=True,
         network=None if run.network == "none" else run.network,
+        reused=shared,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from scorehost.errors import AttemptFailed
 from scorehost.hosts.blueprint import ARTIFACTS, TASK, TOOLS, WORKSPACE
 from scorehost.hosts.host import Site
 from scorehost.hosts.production import Produced, Production, produce
+from scorehost.hosts.shared import Vacated
 from scorehost.hosts.tree import Entry, Tree, read_tree
 from scorehost.model.failure import Phase, failure
 from scorehost.model.json import digest
@@ -29,7 +31,13 @@ from scorehost.model.result import HostUsage
 
 @dataclass(slots=True)
 class RunPhase:
-    """What came of it, as far as it went: `end` None while it has not ended by itself or by a limit."""
+    """What came of it, as far as it went: `end` None while it has not ended by itself or by a limit.
+
+    `keep`: what its container is removed with, when scoring happens in it; then `vacated` is that container.
+    """
+
+    keep: AsyncExitStack | None = None
+    vacated: Vacated | None = None
 
     end: Produced | None = None
     hand_in: HandIn | None = None
@@ -63,15 +71,18 @@ async def carry_out(
         site=site,
         blueprint=plan,
         image=image,
-        trees={TOOLS: tools, TASK: code, ARTIFACTS: Tree(), WORKSPACE: Tree()},
+        trees={TOOLS: tools, TASK: code} | ({} if plan.reused else {ARTIFACTS: Tree(), WORKSPACE: Tree()}),
         data_bytes=data.in_memory,
         inputs=run_inputs(order),
         shelf=shelf,
         agents=None if agents is None else agents.during(Phase.RUN),
         roles=tuple(role.id for role in task.spec.agent_profiles),
+        keep=run.keep if plan.reused else None,
     )
     try:
         run.end = await produce(production)
+        if production.host is not None:
+            run.vacated = Vacated(production.host, tools, code)
         run.hand_in = await take(Source(shelf.done if shelf.done.is_dir() else None))
         return run.hand_in
     finally:

@@ -7,7 +7,7 @@ import time
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,12 @@ import anyio
 from scorehost.attempt.agents import AttemptAgents
 from scorehost.attempt.bench import Bench
 from scorehost.attempt.binding import Verdict, bind
-from scorehost.attempt.blueprints import evaluator_blueprint, memory_needed, named_blueprints
+from scorehost.attempt.blueprints import (
+    evaluator_blueprint,
+    memory_needed,
+    named_blueprints,
+    run_blueprint,
+)
 from scorehost.attempt.digests import TaskTrees, scoring_digests
 from scorehost.attempt.folder import Draft, drafted
 from scorehost.attempt.inputs import evaluator_inputs
@@ -32,11 +37,16 @@ from scorehost.hosts.evaluation import Evaluation, evaluate
 from scorehost.hosts.execs import FAULTY, ExecOutcome
 from scorehost.hosts.host import Site
 from scorehost.hosts.kept import Keeper
+from scorehost.hosts.shared import taken_over
 from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
 from scorehost.model.result import Digests, HostUsage, Result
 
 Emit = Callable[[str, Mapping[str, Any]], None]
+SHARED = (
+    "not isolated: run phase and scoring shared one container (evaluate_host.isolated: false), so what run.py"
+    " did there could have reached gold and verdict"
+)
 
 
 @dataclass(slots=True)
@@ -104,7 +114,8 @@ async def _scored(bench: Bench, order: Order, folder: Path, emit: Emit, keeper: 
         error: Failure | None = None
         try:
             # Waiting for memory is on no clock: no phase has begun.
-            async with bench.pool.reserved(memory_needed(order.task, bench.dataset.profiles)):
+            needed = memory_needed(order.task, bench.dataset.profiles)
+            async with bench.pool.reserved(needed), AsyncExitStack() as progress.run.keep:
                 with bench.attempting():
                     verdict = await _verdict(bench, progress, draft)
         except AttemptFailed as failed:
@@ -160,6 +171,8 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
         with anyio.CancelScope(shield=True):  # else it would link on while the draft is removed
             await in_thread(lambda: draft.link_submission(task.spec, hand_in), bench.files)
         plan = evaluator_blueprint(task, profiles)
+        if progress.run.vacated is not None:
+            plan = taken_over(plan, run_blueprint(task, profiles))
         image = await bench.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
         layout = laid_out(task.spec, hand_in)
 
@@ -192,6 +205,7 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
         warm=bench.warm,
         agents=None if progress.agents is None else progress.agents.during(Phase.EVALUATE),
         roles=tuple(role.id for role in task.spec.agent_profiles),
+        vacated=progress.run.vacated,
     )
     try:
         value = await evaluate(evaluation)
@@ -212,6 +226,8 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
 async def _run(bench: Bench, progress: _Progress, draft: Draft, site: Site) -> None:
     """The run phase, which has ended and left nothing alive when this returns."""
     progress.enter(Phase.RUN)
+    if not bench.dataset.profiles.evaluate_host.isolated:
+        progress.warnings.append(SHARED)
     try:
         await carry_out(
             bench,

@@ -81,7 +81,8 @@ def _beside_resume(ctx: click.Context, dataset: Path) -> Path:
 @click.option("--keep", type=click.Choice(["error", "always"]), help="Leave containers to look into.")
 @click.option("--locked", is_flag=True, help="Only with files and images as scorehost.lock says.")
 @click.option("--watch", "watching", is_flag=True, help="Again whenever a file changes; Ctrl-C ends it.")
-@later("--lock", "--allow-shared-host", flag=True)
+@click.option("--allow-shared-host", is_flag=True, help="Score in the run phase's container if profiles ask.")
+@later("--lock", flag=True)
 @verbosity
 @click.pass_context
 def run(ctx: click.Context, /, *, pairs: tuple[str, ...], as_json: bool, watching: bool, **given: Any) -> int:

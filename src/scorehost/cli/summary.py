@@ -30,6 +30,8 @@ def summary_lines(content: Mapping[str, Any]) -> list[str]:
     for name in shown:
         prefix = f"{name}: " if len(names) > 1 else ""
         lines += [visible(prefix + line) for line in _remarks(summary.submissions[name])]
+    if summary.shared_host:
+        lines.append("not isolated: scored in the run phase's own container (evaluate_host.isolated: false)")
     return lines + [visible(_used(role, usage)) for role, usage in summary.usage.items()]
 
 

@@ -197,6 +197,7 @@ class Engine(Protocol):
     async def start(self, container: str) -> None:
         """Starts it; EngineRefused with the runtime's own words when that fails.
 
+        One that has ended is started anew: its volumes are as they were, its places in memory are empty.
         Its first process is the engine's init, so a main program that cannot be run is no refusal: it exits
         with 126 or 127 and words on stderr.
         """

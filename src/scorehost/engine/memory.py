@@ -179,7 +179,10 @@ class MemoryEngine:
         """stdin, stdout and stderr of the main process."""
         async with self._call("attach"):
             found = self._find(container)
-        async with self._attached(found.process) as stream:
+            process = found.process
+            if found.status == "exited":
+                process = found.following = found.following or Process(stdin=found.spec.stdin)
+        async with self._attached(process) as stream:
             yield stream
 
     @asynccontextmanager
@@ -218,9 +221,13 @@ class MemoryEngine:
         """Plays the main program; neither scripted nor `sleep`: exit 127, as under Docker's init."""
         async with self._call("start"):
             found = self._find(container)
-            if found.status != "created":
+            if found.status == "running":
                 return
             spec = found.spec
+            if found.status == "exited":
+                found.process = found.following or Process(stdin=spec.stdin)
+                found.following, found.oom_killed = None, False
+                found.files.restart()
             reference = self.images.name_of(found.image.id)
             env = self._env(found)
             launch = Launch(reference, spec.command, spec.user, env, spec.workdir, main=True)

@@ -88,6 +88,12 @@ class MemoryFiles:
             raise PermissionError(path)
         self._nodes[path] = MemoryFile(content, 0o644, uid, uid)
 
+    def restart(self) -> None:
+        """Empties the writable places, which are memory; volumes keep what they hold."""
+        gone = [p for p in self._nodes if any(_below(p, place) and p != place for place in self._writable)]
+        for path in gone:
+            del self._nodes[path]
+
     def below(self, folder: str) -> list[str]:
         """The paths of all files below a folder, sorted."""
         return sorted(

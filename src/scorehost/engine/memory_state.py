@@ -45,6 +45,7 @@ class MemoryContainer:
     volumes: dict[str, str]  # volume's name -> target
     process: Process
     created: float
+    following: Process | None = None  # of its next start, once somebody attached to one that has ended
     status: str = "created"
     oom_killed: bool = False
     execs: list[str] = field(default_factory=list)

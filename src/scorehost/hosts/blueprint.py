@@ -16,6 +16,7 @@ ROOT = "/attempt"
 RUNNER = f"{ROOT}/.scorehost/runner.py"
 EVALUATION, TASK, TOOLS = "evaluation", "task", ".scorehost"
 ARTIFACTS, WORKSPACE, OUTPUT = "artifacts", "workspace", "output"
+OWN = ".own"
 STAGED_WORKSPACE = ".scorehost/workspace"
 UPLOADED = (EVALUATION, TASK, TOOLS, ARTIFACTS, WORKSPACE)
 
@@ -67,6 +68,16 @@ class Blueprint:
     runtime: str | None = None
     producer: bool = False  # the run phase's: artifacts and workspace are its own to write
     network: str | None = None  # a producer's only
+    reused: bool = False  # a producer's, whose container becomes the evaluator's host afterwards
+
+    @property
+    def links(self) -> Mapping[str, str]:
+        """Symbolic links below /attempt, from path to target.
+
+        In a container that is used again, what is memory of the run phase's must not lie over the paths at
+        which the evaluator finds what was published: links lead to it, until folders replace them.
+        """
+        return {folder: f"{OWN}/{folder}" for folder in (WORKSPACE, ARTIFACTS)} if self.reused else {}
 
     def container(
         self, *, image: Image, users: Users, labels: Mapping[str, str], workspace_bytes: int
@@ -83,7 +94,7 @@ class Blueprint:
         size = max(2 * workspace_bytes, self.tmpfs_mb * MIB)
         owner = users.main if self.producer else users.execs
         for folder in own:
-            place = f"{ROOT}/{folder}"
+            place = f"{ROOT}/{self.links.get(folder, folder)}"
             tmpfs.append(Tmpfs(place, size, _inodes(size), mode=0o700, uid=owner, executable=True))
         taken = {place.target for place in tmpfs} | set(nested) | {ROOT, "/dev/shm"}  # noqa: S108 - the same
         # An image's own VOLUME would be a place on disk without a limit: memory covers it.

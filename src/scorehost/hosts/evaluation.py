@@ -24,6 +24,8 @@ from scorehost.hosts.images import Images
 from scorehost.hosts.live import Live, live_host
 from scorehost.hosts.named import NamedHosts
 from scorehost.hosts.requests import Requests
+from scorehost.hosts.shared import Vacated, second_life
+from scorehost.hosts.tree import Tree
 from scorehost.hosts.warm import WarmHosts
 from scorehost.model.failure import Phase
 from scorehost.model.result import HostUsage
@@ -31,7 +33,10 @@ from scorehost.model.result import HostUsage
 
 @dataclass(slots=True)
 class Evaluation:
-    """What `evaluate` needs, and where it leaves what it learned, also when it fails: `hosts` and `log`."""
+    """What `evaluate` needs, and where it leaves what it learned, also when it fails: `hosts` and `log`.
+
+    `vacated`: the container to evaluate in, in place of one that is made for it.
+    """
 
     site: Site
     blueprint: Blueprint
@@ -47,12 +52,19 @@ class Evaluation:
     warm: WarmHosts | None = None
     agents: Agents | None = None
     roles: tuple[str, ...] = ()
+    vacated: Vacated | None = None
     hosts: tuple[HostUsage, ...] = ()
     log: Capture | None = None
 
+    def trees(self) -> Mapping[str, Tree]:
+        """Folder below /attempt -> what has to lie there when the evaluator begins."""
+        if self.vacated is not None:
+            return self.vacated.trees(self.cargo, self.blueprint)
+        return self.cargo.trees(self.blueprint)
+
 
 async def evaluate(order: Evaluation) -> dict[str, Any]:
-    """What the evaluator returned, not yet judged; every host of it is removed before this returns.
+    """What the evaluator returned, not yet judged; every host that was made for it is removed before.
 
     Raises AttemptFailed, EngineUnreachable, EngineTimeout.
     """
@@ -69,11 +81,14 @@ async def evaluate(order: Evaluation) -> dict[str, Any]:
     made = AsyncExitStack()
     hosts: list[Host] = []
     try:
-        live = await made.enter_async_context(
-            live_host(
+        if order.vacated is not None:
+            hosts.append(order.vacated.host)
+            opened = second_life(order.site, order.vacated, order.blueprint, order.trees())
+        else:
+            opened = live_host(
                 order.site, order.blueprint, order.image, order.cargo, warm=order.warm, met=hosts.append
             )
-        )
+        live = await made.enter_async_context(opened)
         live.host.clock = clock
         return await _talk(order, live, named, clock)
     finally:
@@ -87,7 +102,7 @@ async def evaluate(order: Evaluation) -> dict[str, Any]:
 
 async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: StandingClock) -> dict[str, Any]:
     order.log = Capture(order.blueprint.limits.output_bytes)
-    trees = order.cargo.trees(order.blueprint)
+    trees = order.trees()
     single = not order.named
 
     def begin() -> None:

@@ -149,17 +149,22 @@ async def made_host(
     ):
         container = await site.engine.create(spec)
     host = Host(site.engine, blueprint, image, users, container, spec.name, site.memory)
+    guarded(host)
+    try:
+        with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
+            await site.engine.upload(container, spec.workdir, archive(trees.items(), blueprint.links))
+        yield host
+    finally:
+        await _removed(site, host)
+
+
+def guarded(host: Host) -> None:
+    """Has the host ended once it ran out of memory again and again."""
 
     async def end() -> None:
         await host.end("oom")
 
-    site.memory.guard(container, end)
-    try:
-        with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
-            await site.engine.upload(container, spec.workdir, archive(trees.items()))
-        yield host
-    finally:
-        await _removed(site, host)
+    host.memory.guard(host.container, end)
 
 
 async def started(site: Site, host: Host) -> None:

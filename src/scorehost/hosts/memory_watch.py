@@ -46,7 +46,7 @@ class MemoryWatch:
         return self._kills[container]
 
     def forget(self, container: str) -> None:
-        """The container is gone."""
+        """The container is gone, or begins anew."""
         self._kills.pop(container, None)
         self._guarded.pop(container, None)
         self._struck.discard(container)
@@ -67,7 +67,11 @@ class MemoryWatch:
                 async with engine.events({labels.JOB: job}) as events:
                     opened = True
                     async for event in events:
-                        if event.action == "oom":
+                        if event.action == "start":
+                            # Events keep their order: what was told before is of the container's life before.
+                            self._kills.pop(event.container, None)
+                            self._struck.discard(event.container)
+                        elif event.action == "oom":
                             self._tell(event.container, group)
                         elif event.action == "kill":
                             self._struck.add(event.container)

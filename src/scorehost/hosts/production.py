@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, Protocol
 
@@ -46,7 +47,11 @@ class Shelf(Protocol):
 
 @dataclass(slots=True)
 class Production:
-    """What `produce` needs, and where it leaves what it learned, also when it fails: `usage` and `log`."""
+    """What `produce` needs, and where it leaves what it learned, also when it fails: `usage` and `log`.
+
+    `keep`: what the container is removed with, in place of the run phase's end; then `host` is the container,
+    once nothing runs in it.
+    """
 
     site: Site
     blueprint: Blueprint
@@ -57,6 +62,8 @@ class Production:
     shelf: Shelf
     agents: Agents | None
     roles: tuple[str, ...]
+    keep: AsyncExitStack | None = None
+    host: Host | None = None
     usage: HostUsage | None = None
     log: Capture | None = None
 
@@ -71,13 +78,16 @@ class Produced:
 
 
 async def produce(order: Production) -> Produced:
-    """Carries the run phase out; its container, and every process in it, is gone before this returns.
+    """Carries the run phase out; every process in its container is gone before this returns.
 
-    Raises AttemptFailed for what is not run.py's doing: engine, image, an agent's fault not caught; DiskFull.
+    So is the container, unless it is kept. Raises AttemptFailed for what is not run.py's doing: engine,
+    image, an agent's fault not caught; DiskFull.
     """
-    async with made_host(
-        order.site, order.blueprint, order.image, order.trees, workspace_bytes=order.data_bytes
-    ) as host:
+    async with AsyncExitStack() as own:
+        stack = order.keep if order.keep is not None else own
+        host = await stack.enter_async_context(
+            made_host(order.site, order.blueprint, order.image, order.trees, workspace_bytes=order.data_bytes)
+        )
         try:
             with order.site.timed("run"):
                 end = await _talked(order, host)
@@ -85,6 +95,8 @@ async def produce(order: Production) -> Produced:
             await _dead(host)
         finally:
             order.usage = host.report()
+        if order.keep is not None:
+            order.host = host
     return end
 
 

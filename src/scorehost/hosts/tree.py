@@ -6,9 +6,10 @@ import functools
 import hashlib
 import io
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 CHUNK = 1024 * 1024
 _PAGE = 4096
@@ -106,14 +107,20 @@ class ChangedWhileSent(Exception):
         self.path = path
 
 
-def archive(trees: Iterable[tuple[str, Tree]]) -> Iterator[bytes]:
+def archive(
+    trees: Iterable[tuple[str, Tree]], links: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[bytes]:
     """A tar archive of the trees, each below its folder, in pieces of about 1 MiB.
+
+    `links` are symbolic ones of ours, from path to target; trees never hold any.
 
     All is owned by root with modes 0644, 0755 for folders and what may be executed, times 0. Every content is
     hashed again while it is read: raises `ChangedWhileSent` when it is not what the entry says.
     """
     made: set[str] = set()
     pending = io.BytesIO()
+    for path, target in links.items():
+        pending.write(_header(path, tarfile.SYMTYPE, 0, 0o777, target))
     for folder, tree in trees:
         prefix = f"{folder}/" if folder else ""
         names = [folder] if folder else []
@@ -169,8 +176,9 @@ def _folders(name: str, made: set[str]) -> bytes:
 
 
 @functools.lru_cache(maxsize=1024)
-def _header(path: str, kind: bytes, size: int, mode: int) -> bytes:
+def _header(path: str, kind: bytes, size: int, mode: int, target: str = "") -> bytes:
     info = tarfile.TarInfo(path)
+    info.linkname = target
     info.type, info.size, info.mode = kind, size, mode
     # GNU format carries any bytes in names and any size; PAX would need names that are UTF-8.
     return info.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")

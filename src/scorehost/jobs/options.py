@@ -39,6 +39,7 @@ class RunOptions:
     fail_under: float | None = None
     locked: bool = False  # only with files and images as scorehost.lock says
     allow_unenforced: bool = False
+    allow_shared_host: bool = False  # score in the run phase's container, if profiles ask for it
     keep: Literal["error", "always"] | None = None  # hosts that stay on the engine for a look
     private: bool = False
     dry_run: bool = False

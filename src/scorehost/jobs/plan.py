@@ -31,6 +31,7 @@ class Plan:
     submissions: Sequence[Submission]
     orders: Sequence[Order]
     carried: Mapping[AttemptKey, Path] = field(default_factory=dict)  # a parent's attempts that stand
+    shared_host: bool = False  # what run phases make is scored in their own containers
 
     @property
     def digest(self) -> str:
@@ -58,7 +59,10 @@ def make_plan(options: RunOptions, dataset: Dataset, *, staging: Path, warn: War
             f"That would be {total} attempts, more than {MAX_ATTEMPTS}.", hint="Use several jobs."
         )
     orders = tuple(_orders(tasks, submissions, options.repeat))
-    return Plan({task.task_id: task for task in tasks}, submissions, orders)
+    shared = not dataset.profiles.evaluate_host.isolated and any(order.source.run for order in orders)
+    if shared:
+        _check_shared_host(options, warn)
+    return Plan({task.task_id: task for task in tasks}, submissions, orders, shared_host=shared)
 
 
 def check_options(options: RunOptions) -> None:
@@ -91,6 +95,16 @@ def _check_run_phase(options: RunOptions, submissions: Sequence[Submission]) -> 
             "--repeat scores one sample again, and a run phase makes another sample each time.",
             hint="Use --samples N; or score what a job archived again with `scorehost rescore`.",
         )
+
+
+def _check_shared_host(options: RunOptions, warn: Warn) -> None:
+    what = "evaluate_host.isolated: false of profiles.yaml scores in the run phase's own container"
+    if not options.allow_shared_host:
+        raise UsageError(
+            f"{what}, which is not isolated: what run.py leaves there lies beside gold and evaluator.",
+            hint="Write `isolated: true`, or give --allow-shared-host to `scorehost run`.",
+        )
+    warn(f"not isolated: {what}; every result of it says so")
 
 
 def _orders(tasks: Sequence[Task], submissions: Sequence[Submission], repeats: int) -> Iterator[Order]:

@@ -71,6 +71,7 @@ def summarise(
         carried=carried,
         usage={} if calls is None else dict(sorted(calls.usage.items())),
         adapter_isolation=None if calls is None else calls.isolation,
+        shared_host=plan.shared_host,
         message=message,
         started_at=record.created_at,
         finished_at=utc_now(),

@@ -98,6 +98,10 @@ class Summary(Group):
     adapter_isolation: str | None = Field(
         None, description="the user that adapters run as, or none; null where no role is bound"
     )
+    shared_host: bool = Field(
+        default=False,
+        description="scored in the run phases' own containers, not isolated",
+    )
     message: str = Field("", description="why it stopped early, or what makes it invalid")
     started_at: str
     finished_at: str

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scorehost.spec import ageval
 from scorehost.spec.bind import bind
-from scorehost.spec.not_yet import PROFILES, refuse
 from scorehost.spec.opening import open_kind
 from scorehost.spec.problems import Place, Problems
 from scorehost.spec.profiles import Profiles
@@ -64,7 +63,6 @@ def load_profiles(
     if old:
         tree = ageval.profiles_tree(tree, problems, ignored, named=named)
     isolated = tree.get("evaluate_host") is not None
-    tree = refuse(tree, PROFILES, problems)
     bindings = tree.get("agent_profiles")
     roles = frozenset(bindings.entries) if isinstance(bindings, Map) else frozenset()
     profiles, fitting = bind(
@@ -76,5 +74,18 @@ def load_profiles(
         if profiles.run_host.network == "host":
             found = find(tree, ("run_host", "network"))
             problems.add(found.place, found.key, *REASONS["run_host.network"])
+        if not profiles.evaluate_host.isolated:
+            _check_shared(profiles, fitting, problems, named=named and not old)
         check_roles(profiles.agent_profiles, fitting, problems, base=path.parent, told=told | silent)
     return LoadedProfiles(profiles or Profiles(), ignored, isolated, roles)
+
+
+def _check_shared(profiles: Profiles, tree: Map, problems: Problems, *, named: bool) -> None:
+    """Scoring in the run phase's container; in the ageval layout `named` was looked at before."""
+    if named:
+        found = find(tree, ("evaluate_host", "isolated"))
+        problems.add(found.place, found.key, *REASONS["evaluate_host.isolated"])
+    if profiles.run_host.network not in ("none", "host"):
+        found = find(tree, ("run_host", "network"))
+        text = "with `evaluate_host.isolated: false` gold enters the run phase's container, and could leave"
+        problems.add(found.place, found.key, text, "Write `network: none`, or `isolated: true`")

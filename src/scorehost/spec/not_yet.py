@@ -43,14 +43,6 @@ TASK = (
         "Write `runtime: python`, and call the command by scoring.exec",
     ),
 )
-PROFILES = (
-    NotYet(
-        ("evaluate_host", "isolated"),
-        _equals(value=False),
-        "scoring in the run phase's own container",
-        "Write `isolated: true`, which named environments need too",
-    ),
-)
 
 
 def refuse(tree: Map, table: tuple[NotYet, ...], problems: Problems) -> Map:

@@ -11,9 +11,12 @@ from scorehost.spec.roles import Role
 
 
 class EvaluateHost(Frozen):
-    """How scoring hosts are made when the task does not say."""
+    """How scoring hosts are made when the task does not say.
 
-    isolated: Literal[True] = True
+    `isolated` false: what a run phase made is scored in the run phase's own container (docs/security.md).
+    """
+
+    isolated: bool = True
     docker_image: str = Field("scorehost/python:3", min_length=1)
     runtime: str | None = None
     warm: int = Field(1, ge=0, le=64)

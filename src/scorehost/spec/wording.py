@@ -51,7 +51,7 @@ REASONS = {
         "Write a name that `docker network ls` shows, such as `bridge`",
     ),
     "evaluate_host.isolated": (
-        "scoring has its own containers, and named environments need them",
+        "named environments need scoring containers of their own",
         "Write `isolated: true`",
     ),
 }
