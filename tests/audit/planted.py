@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import time
 from pathlib import Path
 
 ARTIFACT = "id: solution, path: artifacts/solution.py, media_type: text/x-python"
@@ -59,6 +60,11 @@ BY_THE_CLOCK = SOUND.replace(
     'return {"status": "PASS" if passed else "FAIL"}',
     'return {"status": "PASS" if passed else "FAIL", "score": time.time() % 1}',
 ).replace("import json", "import json\nimport time", 1)
+UNTIL = f"import json\nfrom datetime import datetime\n\nUNTIL = {int(time.time()) + 7 * 86_400}"
+BY_THE_DAY = SOUND.replace(
+    'return {"status": "PASS" if passed else "FAIL"}',
+    'now = datetime.now().timestamp()\n    return {"status": "PASS" if passed and now < UNTIL else "FAIL"}',
+).replace("import json", UNTIL, 1)
 REJECTS = SOUND.replace("found == wanted", "found == wanted + 1")
 IMPORTS = (
     HEAD
@@ -94,6 +100,7 @@ DATASET = {
     "a-sound-one": (SOUND, SANDBOX),
     "always-passes": (ALWAYS, ""),
     "by-the-clock": (BY_THE_CLOCK, SANDBOX),
+    "by-the-day": (BY_THE_DAY, SANDBOX),
     "imports-it": (IMPORTS, ""),
     "rejects-its-own": (REJECTS, SANDBOX),
     "trusts-an-exit": (TRUSTS, SANDBOX),

@@ -57,6 +57,7 @@ def test_every_planted_defect_is_found_and_the_sound_task_stands_all_attacks(tmp
     assert kinds(report, "a-sound-one") == kinds(report, "a-sound-one", "error") == set()
     assert {"empty-passes", "wrong-passes", "attack-passes"} <= kinds(report, "always-passes")
     assert kinds(report, "by-the-clock") == {"repeats-differ"}
+    assert kinds(report, "by-the-day") == {"clock-decides"}
     assert "reads-the-clock" in kinds(report, "by-the-clock", "warning")
     assert kinds(report, "rejects-its-own") == {"solution-fails"}
     assert {"an always-equal object", "a look at gold"} <= taken_by(report, "imports-it")

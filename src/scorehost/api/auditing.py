@@ -6,17 +6,19 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING
 
+import anyio
+
 from scorehost.api.running import on_engine
 from scorehost.engine.opening import open_engine
 from scorehost.errors import UsageError
 from scorehost.jobs.audit.asking import asked_audit
+from scorehost.jobs.audit.clock import asked_of_clock, clock_readers, with_moved_clock
 from scorehost.jobs.audit.report import report_of
 from scorehost.jobs.resume import resumed_options
+from scorehost.jobs.select import selected_tasks
 from scorehost.spec.loading import load_dataset
 
 if TYPE_CHECKING:
-    import anyio
-
     from scorehost.api.opener import OpenEngine
     from scorehost.jobs.options import RunOptions
     from scorehost.jobs.outcome import Watch
@@ -35,7 +37,8 @@ async def audit(
 
     `options` choose tasks, repeats (of the solution, the empty and the shipped wrong submissions) and how the
     job runs; with `options.resume` an audit that was stopped goes on. `attacks` adds the kit of dishonest
-    submissions. The job, what was handed in (`<out>/audits/`) and audit.json stay. Raises as `run` does.
+    submissions. Solutions of evaluators that read the clock are scored once more with it moved, as a second
+    job. The job, what was handed in (`<out>/audits/`) and audit.json stay. Raises as `run` does.
     """
     begun = time.monotonic()
     if options.resume is not None:
@@ -47,5 +50,12 @@ async def audit(
         dataset = load_dataset(options.dataset, profiles=options.profiles, gold=options.gold)
         options = asked = asked_audit(options, dataset, attacks=attacks)
     options = dataclasses.replace(options, exit_on="fail")
+    stop = stop or anyio.Event()
     outcome = await on_engine(options, asked, dataset, watch=watch, stop=stop, open_one=engine)
-    return report_of(outcome, asked, dataset, seconds=time.monotonic() - begun)
+    moved = None
+    readers = clock_readers({task.task_id: task for task in selected_tasks(asked, dataset)})
+    if readers and outcome.status == "complete" and asked.staged is not None:
+        once_more = asked_of_clock(asked, readers)
+        ahead = with_moved_clock(dataset, readers, asked.staged)
+        moved = await on_engine(once_more, once_more, ahead, watch=watch, stop=stop, open_one=engine)
+    return report_of(outcome, asked, dataset, moved=moved, seconds=time.monotonic() - begun)

@@ -19,6 +19,7 @@ _VERBS = {
     "solution-fails": "reject their own solution",
     "wrong-unexpected": "judge a wrong solution otherwise than its expect.yaml says",
     "repeats-differ": "do not agree with themselves",
+    "clock-decides": "judge by the time of day",
     "attack-leaves-mean": "let an attack out of the mean",
 }
 

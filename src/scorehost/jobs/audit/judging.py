@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from scorehost.jobs.audit.clock import SHIFT_WORDS
 from scorehost.jobs.audit.static import suspicions
 from scorehost.jobs.reason import CHECKS
 from scorehost.model.audit import AuditFinding, HandIn, Level, Passed
@@ -36,8 +37,13 @@ class Judgement:
     survivors: int
 
 
-def judge(tasks: Mapping[str, Task], job: ReadJob, kit: Kit, command: Command) -> Judgement:
-    """Judges every task of `tasks` by the attempts of `job`; `command` gives what scores a hand-in again."""
+def judge(
+    tasks: Mapping[str, Task], job: ReadJob, kit: Kit, command: Command, *, ahead: Sequence[Attempt] = ()
+) -> Judgement:
+    """Judges every task of `tasks` by the attempts of `job`; `command` gives what scores a hand-in again.
+
+    `ahead` are attempts at solutions with the clock moved.
+    """
     attempts: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
     for one in job.attempts:
         attempts[one.key.task_id, one.key.submission].append(one)
@@ -47,6 +53,8 @@ def judge(tasks: Mapping[str, Task], job: ReadJob, kit: Kit, command: Command) -
     book = _Book(command, job)
     for task in tasks.values():
         _judge_task(task, staged[task.task_id], attempts, book)
+    for one in ahead:
+        _by_the_clock(one, attempts.get((one.key.task_id, "solution"), ()), book)
     order = sorted(book.findings, key=lambda one: (_LEVELS.index(one.level), one.task_id))
     passed = [Passed(label=label, tasks=tuple(sorted(found))) for label, found in book.passed.items()]
     return Judgement(
@@ -130,6 +138,22 @@ def _solution(task: Task, hand_in: HandIn, tries: Sequence[Attempt], book: _Book
     else:
         _agree(hand_in, tries, book)
     return False
+
+
+def _by_the_clock(moved: Attempt, tries: Sequence[Attempt], book: _Book) -> None:
+    sound = [one for one in tries if not _machinery(one)]
+    if _machinery(moved) or not sound:
+        return
+    was, now = sound[0].result, moved.result
+    before = {(one.result.status, one.result.score) for one in sound}
+    if len(before) > 1 or (now.status, now.score) in before:
+        return  # what differs all the time was told
+    solution = HandIn(name="solution", task_id=now.task_id, role="solution", label="its solution")
+    text = (
+        f"with the clock {SHIFT_WORDS} ahead its solution is {_why(moved)}, score {now.score}; "
+        f"now it is {_why(sound[0])}, score {was.score}"
+    )
+    book.add("defect", "clock-decides", solution, text)
 
 
 def _must_not(hand_in: HandIn, tries: Sequence[Attempt], book: _Book, *, unscored: bool) -> None:

@@ -28,14 +28,25 @@ _INTERRUPTED = 130
 _UNABLE = 2
 
 
-def report_of(outcome: JobOutcome, asked: RunOptions, dataset: Dataset, *, seconds: float) -> AuditReport:
-    """Reads the audit's job back, judges it, and writes audit.json beside its summary.json."""
+def report_of(
+    outcome: JobOutcome,
+    asked: RunOptions,
+    dataset: Dataset,
+    *,
+    seconds: float,
+    moved: JobOutcome | None = None,
+) -> AuditReport:
+    """Reads the audit's job back, judges it, and writes audit.json beside its summary.json.
+
+    `moved` is the job in which the clock was ahead, where there was need of one.
+    """
     if asked.staged is None:
         raise UsageError(f"{outcome.job_id} is no audit.", hint="Start one with `scorehost audit`.")
     job = read_job(JobFolder(outcome.folder))
     kit = read_kit(asked.staged)
     tasks = {task.task_id: task for task in selected_tasks(asked, dataset)}
-    found = judge(tasks, job, kit, _Commands(asked, dataset))
+    ahead = () if moved is None else read_job(JobFolder(moved.folder)).attempts
+    found = judge(tasks, job, kit, _Commands(asked, dataset), ahead=ahead)
     report = AuditReport(
         dataset=str(dataset.root),
         job_id=outcome.job_id,
