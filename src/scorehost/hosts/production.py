@@ -36,6 +36,7 @@ from scorehost.model.result import HostUsage
 
 INVOCATIONS, WALL_TIME = "agent_invocations", "wall_time_seconds"
 ENTRYPOINT = "run:run"
+LAST_WORDS_SECONDS = 1.0  # from its last frame to the end of its log, which is another pipe
 
 
 class Shelf(Protocol):
@@ -131,6 +132,9 @@ async def _talked(order: Production, host: Host) -> Produced:
             await talk.greet()
             with anyio.move_on_after(order.blueprint.limits.wall_time_seconds) as wall:
                 await _first_of(talk.spoken, serve.over)
+            if talk.spoken.is_set():
+                with anyio.move_on_after(LAST_WORDS_SECONDS):
+                    await talk.ended.wait()
             group.cancel_scope.cancel()
         if serve.limit:
             return Produced("stopped", serve.limit)
