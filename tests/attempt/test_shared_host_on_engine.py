@@ -87,6 +87,21 @@ def test_what_is_handed_in_is_scored_in_a_host_of_its_own_and_needs_no_option(tm
     assert made.outcome.summary["shared_host"] is False
 
 
+def test_a_run_phase_that_a_limit_ended_is_scored_there_too_and_execs_read_what_it_made(tmp_path):
+    run = RUN.replace("def run", "import time\ndef run") + "    time.sleep(100)\n"
+    evaluator = """
+    def evaluate(inputs):
+        scoring = inputs["scoring"]
+        read = scoring.exec(None, ["cat", inputs["artifacts"]["answer"]])
+        wrote = scoring.exec(None, ["touch", "/attempt/artifacts/x"])
+        good = read.exit_code == 0 and len(read.stdout) > 0 and wrote.exit_code != 0
+        return {"status": "PASS" if good else "FAIL"}
+    """
+    made = shared(tmp_path, run, evaluator, spec={"limits": {**SPEC["limits"], "wall_time_seconds": 2}})
+    assert (made.result["status"], made.result["limit"]) == ("PASS", "wall_time_seconds"), made.result
+    assert [host["ended"] for host in made.result["hosts"]] == ["timed_out", "removed"]
+
+
 DAEMON = """
 import os, subprocess, sys, time
 CODE = '''
