@@ -225,8 +225,12 @@ async def faulty_engine(path: Path, engine: str) -> AsyncIterator[FaultyEngine]:
                     await anyio.wait_readable(listener)
                     connection, _ = listener.accept()
                     connection.settimeout(0)
+                    accepted.append(connection)
                     group.start_soon(faulty.serve, UnixStream(connection))
 
+            accepted: list[socket.socket] = []
             group.start_soon(accept)
             yield faulty
             group.cancel_scope.cancel()
+        for connection in accepted:  # the last ones may have been taken and not yet served
+            connection.close()

@@ -13,7 +13,13 @@ from scorehost.engine import docker_engine, hijack
 from scorehost.engine.endpoint import resolve
 from scorehost.engine.opening import open_engine
 
-pytestmark = [pytest.mark.docker, pytest.mark.anyio]
+# The docker SDK leaves the socket of a connection that failed to the garbage collector.
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.anyio,
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
+]
 
 FAULTS = ("500", "500 after", "cut", "cut after", "hang", "hang after", "late")
 KEYS = ["t/solution/1.1"]
