@@ -13,8 +13,12 @@ import pytest
 from scorehost.api.signals import stop_on_signals
 
 PROGRAM = """
-import sys, time, anyio
+import signal, sys, time, anyio
 from scorehost.api.signals import stop_on_signals
+
+# Whoever runs the tests may ignore these (nohup, a shell's background job); then they are none of ours to hear.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 async def main():
     stop = anyio.Event()
