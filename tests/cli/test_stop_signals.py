@@ -16,7 +16,7 @@ PROGRAM = """
 import signal, sys, time, anyio
 from scorehost.api.signals import stop_on_signals
 
-# Whoever runs the tests may ignore these (nohup, a shell's background job); then they are none of ours to hear.
+# Whoever runs the tests may ignore these (nohup, a background job); then they are none of ours to hear.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
