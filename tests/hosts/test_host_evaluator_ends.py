@@ -49,11 +49,11 @@ async def test_building_and_starting_hosts_is_not_taken_from_the_evaluators_time
 def evaluate(inputs):
     return passed(made=told(inputs["scoring"].exec("work", ["cat", "/made"])))
 """,
-        files={"environment/evaluate/work/Dockerfile": recipe},
+        files={"environment/evaluate/place/Dockerfile": recipe},
         limits={"memory_mb": 64, "evaluate_seconds": 2},
         evaluation={
             "tmpfs_mb": 16,
-            "environments": {"work": {"dockerfile": "environment/evaluate/work/Dockerfile", "tmpfs_mb": 16}},
+            "environments": {"work": {"dockerfile": "environment/evaluate/place/Dockerfile", "tmpfs_mb": 16}},
         },
     )
     assert metrics["made"]["stdout"] == f"{job_id}\n"

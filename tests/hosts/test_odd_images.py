@@ -179,16 +179,16 @@ async def test_a_recipe_that_does_not_build_shows_its_last_lines(scoring, own_la
     recipe = f"FROM {IMAGE}\nLABEL {own_label}\nRUN echo told-before-the-end && exit 3\n"
     scored = await scoring(
         "def evaluate(inputs):\n    inputs['scoring'].exec('work', ['true'])\n",
-        files={"environment/evaluate/work/Dockerfile": recipe},
+        files={"environment/evaluate/place/Dockerfile": recipe},
         limits={"memory_mb": 64},
         evaluation={
             "tmpfs_mb": 16,
-            "environments": {"work": {"dockerfile": "environment/evaluate/work/Dockerfile", "tmpfs_mb": 16}},
+            "environments": {"work": {"dockerfile": "environment/evaluate/place/Dockerfile", "tmpfs_mb": 16}},
         },
     )
     assert scored.kind == "image_build_failed"
     assert "told-before-the-end" in scored.result.error.message
-    assert "environment/evaluate/work/Dockerfile" in scored.result.error.message
+    assert "environment/evaluate/place/Dockerfile" in scored.result.error.message
     assert ".log" in scored.result.error.hint
 
 
@@ -196,11 +196,11 @@ async def test_a_recipe_that_hangs_ends_at_its_own_limit(scoring, own_label, job
     recipe = f"FROM {IMAGE}\nLABEL {own_label}\nRUN echo {job_id} && sleep 300\n"
     scored = await scoring(
         "def evaluate(inputs):\n    inputs['scoring'].exec('work', ['true'])\n",
-        files={"environment/evaluate/work/Dockerfile": recipe},
+        files={"environment/evaluate/place/Dockerfile": recipe},
         limits={"memory_mb": 64, "build_seconds": 2},
         evaluation={
             "tmpfs_mb": 16,
-            "environments": {"work": {"dockerfile": "environment/evaluate/work/Dockerfile", "tmpfs_mb": 16}},
+            "environments": {"work": {"dockerfile": "environment/evaluate/place/Dockerfile", "tmpfs_mb": 16}},
         },
     )
     assert scored.kind == "image_build_failed"
