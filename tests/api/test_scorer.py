@@ -87,7 +87,7 @@ async def test_a_cancelled_verdict_leaves_nothing_and_the_next_one_comes(dataset
     [
         ("nosuch", {}, "candidate", "no task 'nosuch'"),
         ("t", {"other": "x"}, "candidate", "'other' is no artifact"),
-        ("t", {"artifacts/../../x": "x"}, "candidate", "no artifact"),
+        ("t", {"artifacts/../../x": "x"}, "candidate", "leads out"),
         ("t", {"answer": "x"}, "a b", "no name of a submission"),
     ],
 )

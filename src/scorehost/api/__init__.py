@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scorehost.api.comparing import compare
     from scorehost.api.diagnosis import clean, doctor
     from scorehost.api.finding import Finding
+    from scorehost.api.handing_in import Content
     from scorehost.api.locking import lock, moving_tags
     from scorehost.api.place import engine_host
     from scorehost.api.planning import DryRun, Planned, plan
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from scorehost.api.rescoring import rescore
     from scorehost.api.running import run, score
     from scorehost.api.scaffold import init
-    from scorehost.api.scorer import Scored, Scorer, open_scorer
+    from scorehost.api.scorer import Scored, Scorer
+    from scorehost.api.scorer_block import open_scorer
     from scorehost.api.shelling import Look, look_into
     from scorehost.api.watching import snapshot, wait_for_change
     from scorehost.hosts.clean import CleanReport
@@ -54,6 +56,7 @@ _WHERE = {
     "clean": "scorehost.api.diagnosis",
     "doctor": "scorehost.api.diagnosis",
     "Finding": "scorehost.api.finding",
+    "Content": "scorehost.api.handing_in",
     "lock": "scorehost.api.locking",
     "moving_tags": "scorehost.api.locking",
     "Look": "scorehost.api.shelling",
@@ -75,7 +78,7 @@ _WHERE = {
     "init": "scorehost.api.scaffold",
     "Scored": "scorehost.api.scorer",
     "Scorer": "scorehost.api.scorer",
-    "open_scorer": "scorehost.api.scorer",
+    "open_scorer": "scorehost.api.scorer_block",
     "CleanReport": "scorehost.hosts.clean",
     "AttemptLog": "scorehost.jobs.attempt_logs",
     "Wanted": "scorehost.jobs.attempt_logs",
@@ -94,6 +97,7 @@ __all__ = [
     "AuditReport",
     "CheckReport",
     "CleanReport",
+    "Content",
     "DryRun",
     "Finding",
     "JobEvent",

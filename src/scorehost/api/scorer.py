@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
+from anyio.abc import TaskGroup
 
-from scorehost.api.opener import OpenEngine
-from scorehost.api.probing import room_for
-from scorehost.attempt.atomic import make_folder
-from scorehost.attempt.bench import Bench, open_bench
+from scorehost.api.handing_in import Content, HandedIn, handed_in
+from scorehost.api.probing import never_fit
+from scorehost.attempt.bench import Bench
 from scorehost.attempt.folder import read_checks
 from scorehost.attempt.order import Order, Source
 from scorehost.attempt.score import score as score_attempt
-from scorehost.engine.opening import open_engine
+from scorehost.engine.threads import in_thread
 from scorehost.errors import UsageError
 from scorehost.model.check import CheckRow
 from scorehost.model.failure import Failure
-from scorehost.model.ids import SUBMISSION_NAME, AttemptKey, new_job_id
+from scorehost.model.ids import SUBMISSION_NAME, AttemptKey
 from scorehost.model.result import Result, Status
-from scorehost.spec.dataset import Dataset
-from scorehost.spec.loading import load_dataset
+from scorehost.spec.dataset import Dataset, Task
 
-Content = str | bytes | Path
+T = TypeVar("T")
 FORGET_SECONDS = (
     600.0  # contents that nothing links are younger than this only while an attempt takes them in
 )
@@ -53,16 +51,38 @@ class Scored:
     folder: Path | None
 
 
-class Scorer:
-    """Scores submissions of one dataset, concurrently if it is called so. Made by `open_scorer`."""
+@dataclass(slots=True)
+class _Running:
+    """One call of `score`: its attempt has a task of its own.
 
-    def __init__(self, bench: Bench, folder: Path, *, keep: bool, at_a_time: int) -> None:
+    A caller's task may be cancelled by asyncio alone, which no shield of anyio holds off: then the attempt
+    must still take its hosts away in peace.
+    """
+
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    ended: anyio.Event = field(default_factory=anyio.Event)
+    scored: Scored | None = None
+    error: Exception | None = None
+
+
+class Scorer:
+    """Scores submissions of one dataset, concurrently if it is called so. Made by `open_scorer`.
+
+    It belongs to the event loop in which it was opened; any task of that loop may call it.
+    """
+
+    def __init__(self, bench: Bench, folder: Path, group: TaskGroup, *, keep: bool, at_a_time: int) -> None:
         self._bench = bench
+        self._group = group
         self._folder = folder
         self._keep = keep
+        self._loop = asyncio.get_running_loop()
         self._turns = anyio.CapacityLimiter(at_a_time)
         self._numbers = itertools.count(1)
+        self._waiting: dict[int, Order] = {}
         self._last: Order | None = None
+        self._fit: set[str] = set()
+        self._closed = False
         self._swept = time.monotonic()
 
     @property
@@ -77,35 +97,101 @@ class Scorer:
 
         `files` maps an artifact's id, or a path below a declared artifact, to its content (text as UTF-8,
         bytes, or the path of a file to copy); or it is a folder with the artifacts at their declared paths.
-        Raises UsageError for an unknown task, artifact or name, DiskFull; every failure of the attempt itself
-        is a `Scored` of status ERROR. May be cancelled: nothing of the attempt is left then.
+        What waits for its turn waits in order. Raises UsageError for an unknown task, artifact or name, for
+        contents that cannot be handed in, for a task that this engine or a scorer cannot score, and when the
+        scorer is closed, also while this call runs; DiskFull. Every failure of the attempt itself is a
+        `Scored` of status ERROR. May be cancelled: nothing of the attempt is left then.
         """
+        if asyncio.get_running_loop() is not self._loop:
+            raise UsageError(
+                "The scorer belongs to another event loop.",
+                hint="Open it in the loop that calls it; from threads use a portal (docs/python-api.md).",
+            )
+        if self._closed:
+            raise UsageError("The scorer is closed.", hint="Score inside the block of open_scorer.")
+        task = self._task(task_id)
+        if not SUBMISSION_NAME.fullmatch(name) or not name.strip("."):
+            raise UsageError(
+                f"{name!r} is no name of a submission.", hint="Use letters, digits, '.', '_', '-'."
+            )
+        handed = handed_in(task.spec.artifacts, files)
+        running = _Running()
+        self._group.start_soon(self._run, running, task, handed, name)
+        try:
+            await running.ended.wait()
+        except BaseException:
+            running.scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await running.ended.wait()
+            raise
+        if running.error is not None:
+            raise running.error
+        if running.scored is None:
+            raise UsageError(
+                "The scorer was closed while this was scored.",
+                hint="Wait for every score inside the block of open_scorer.",
+            )
+        return running.scored
+
+    def close(self) -> None:
+        """Breaks off what still runs and takes no more. `open_scorer` does this at the end of its block."""
+        self._closed = True
+        self._group.cancel_scope.cancel()
+
+    def upcoming(self, count: int) -> list[Order]:
+        """What is expected next: what waits for its turn, then more of the task that was asked for last."""
+        known = list(itertools.islice(self._waiting.values(), count))
+        return known if self._last is None else known + [self._last] * (count - len(known))
+
+    def _task(self, task_id: str) -> Task:
         task = self.dataset.tasks.get(task_id)
         if task is None:
             known = ", ".join(list(self.dataset.tasks)[:10])
             raise UsageError(f"There is no task {task_id!r}.", hint=f"There are: {known}")
-        if not SUBMISSION_NAME.fullmatch(name):
-            raise UsageError(
-                f"{name!r} is no name of a submission.", hint="Use letters, digits, '.', '_', '-'."
-            )
-        number = next(self._numbers)
-        async with AsyncExitStack() as stack:
-            if isinstance(files, Path):
-                folder = files
-            else:
-                draft = stack.enter_context(TemporaryDirectory(prefix="hand-in-", dir=self._folder))
-                folder = Path(draft)
-                _write(folder, {a.id: a.path for a in task.spec.artifacts}, files)
-            key = AttemptKey(task_id=task_id, submission=name, sample=number)
-            order = self._last = Order(key, task, Source(folder))
-            await stack.enter_async_context(self._turns)
-            target = self._folder / "attempts" / key.folder
-            result = await score_attempt(self._bench, order, target, _untold)
-        return self._taken(result, target)
+        if task_id not in self._fit:
+            if misfits := never_fit([task], self.dataset, self._bench.info):
+                raise UsageError(misfits[0].text, hint=misfits[0].hint)
+            if asked := _asked_while_scored(task, self.dataset):
+                raise UsageError(
+                    f"The evaluator of {task_id} asks agents ({', '.join(asked)}), and a scorer plays none.",
+                    hint="Score it by a job: scorehost.api.run, or `scorehost run`.",
+                )
+            self._fit.add(task_id)
+        return task
 
-    def upcoming(self, count: int) -> list[Order]:
-        """What is expected next: more of the task that was asked for last."""
-        return [] if self._last is None else [self._last] * count
+    async def _run(self, running: _Running, task: Task, handed: HandedIn, name: str) -> None:
+        try:
+            with running.scope:
+                running.scored = await self._scored(task, handed, name)
+        except Exception as error:  # noqa: BLE001 - it is the caller's, and must not end everybody else's
+            running.error = error
+        finally:
+            running.ended.set()
+
+    async def _scored(self, task: Task, handed: HandedIn, name: str) -> Scored:
+        number = next(self._numbers)
+        key = AttemptKey(task_id=task.task_id, submission=name, sample=number)
+        self._last = self._waiting[number] = Order(key, task, Source())
+        try:
+            await self._turns.acquire_on_behalf_of(number)
+        finally:
+            del self._waiting[number]
+        try:
+            target = self._folder / "attempts" / key.folder
+            source = await self._settled(lambda: handed.lay_out(self._folder))
+            try:
+                result = await score_attempt(self._bench, Order(key, task, source), target, _untold)
+            finally:
+                await self._settled(lambda: handed.take_away(source))
+            return await self._settled(lambda: self._taken(result, target))
+        finally:
+            self._turns.release_on_behalf_of(number)
+
+    async def _settled(self, call: Callable[[], T]) -> T:
+        """In a thread, and to its end: what it writes or removes must not be half done."""
+        with anyio.CancelScope(shield=True):
+            done = await in_thread(call, self._bench.files)
+        return done  # noqa: RET504 - returned from inside, mypy sees a scope that may swallow
 
     def _taken(self, result: Result, folder: Path) -> Scored:
         checks = read_checks(folder)
@@ -134,62 +220,11 @@ class Scorer:
                     os.unlink(os.path.join(folder, name))  # noqa: PTH108, PTH118
 
 
-@asynccontextmanager
-async def open_scorer(
-    dataset: Path | str,
-    *,
-    profiles: Path | None = None,
-    gold: Path | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    keep: Path | None = None,
-    at_a_time: int | None = None,
-    engine: OpenEngine = open_engine,
-) -> AsyncIterator[Scorer]:
-    """A scorer on a dataset, whose hosts are all removed at the end of the block.
-
-    `keep` is a runs folder in which every attempt stays; without it attempts are removed once they are
-    read. `at_a_time` bounds how many run side by side; None lets the engine's cores and memory decide. The
-    profile's `evaluate_host.warm` says how many hosts wait for each that runs. Raises SpecError, UsageError,
-    EngineError.
-    """
-    found = load_dataset(Path(dataset), profiles=profiles, gold=gold, parameters=parameters)
-    async with AsyncExitStack() as stack:
-        runs = keep or Path(stack.enter_context(TemporaryDirectory(prefix="scorehost-scorer-")))
-        folder = runs / new_job_id()
-        make_folder(folder)
-        opened = await stack.enter_async_context(engine(found.profiles.engine.host))
-        holder: list[Scorer] = []
-        bench = await stack.enter_async_context(
-            open_bench(
-                opened,
-                found,
-                job_id=folder.name,
-                folder=folder,
-                upcoming=lambda count: holder[0].upcoming(count) if holder else [],
-            )
-        )
-        room = at_a_time or room_for(found.tasks.values(), found, bench.info)
-        holder.append(Scorer(bench, folder, keep=keep is not None, at_a_time=room))
-        yield holder[0]
-
-
-def _write(folder: Path, artifacts: Mapping[str, str], files: Mapping[str, Content]) -> None:
-    """Writes the files of a hand-in by artifact id or path; UsageError for what the task does not declare."""
-    for word, content in files.items():
-        path = artifacts.get(word, word)
-        if not any(path == known or path.startswith(f"{known}/") for known in artifacts.values()):
-            declared = ", ".join(artifacts)
-            raise UsageError(
-                f"{word!r} is no artifact of the task, and below none.", hint=f"There are: {declared}"
-            )
-        target = folder / path
-        if ".." in target.parts:
-            raise UsageError(f"{word!r} leads out of the submission.", hint="Name a path below the artifact.")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(content, Path):
-            shutil.copyfile(content, target)
-        else:
-            target.write_bytes(content.encode() if isinstance(content, str) else content)
+def _asked_while_scored(task: Task, dataset: Dataset) -> list[str]:
+    """The task's roles that its evaluator may ask: all but those that are bound to the run phase only."""
+    bound = dataset.profiles.agent_profiles
+    names = [role.id for role in task.spec.agent_profiles]
+    return [name for name in names if name not in bound or "evaluate" in bound[name].phases]
 
 
 def _untold(_kind: str, _fields: Mapping[str, Any]) -> None:
