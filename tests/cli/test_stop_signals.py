@@ -28,6 +28,9 @@ async def main():
         print("stopping", flush=True)
         if sys.argv[1] == "held":
             time.sleep(60)  # the loop is held up: the second signal must work all the same
+        if sys.argv[1].startswith("until"):
+            await anyio.to_thread.run_sync(sys.stdin.readline)
+            print("cleaned", flush=True)
         await anyio.sleep(60 if sys.argv[1] == "slow" else 0)
     sys.exit(7)
 
@@ -37,7 +40,11 @@ anyio.run(main)
 
 def started(how):
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, how], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", PROGRAM, how],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout.readline() == "ready\n"
     return process
@@ -65,6 +72,18 @@ def test_the_second_ends_at_once_with_130_and_names_the_command_that_cleans_up(h
     assert process.returncode == 130
     assert "scorehost clean --job 20261130-074512-7f3a" in complaint
     assert "Traceback" not in complaint
+
+
+@pytest.mark.parametrize("first", [signal.SIGHUP, signal.SIGINT])
+def test_a_terminal_that_goes_may_hang_up_more_than_once_and_the_job_still_cleans_up(first):
+    process = started("until a line comes")
+    process.send_signal(first)
+    assert process.stdout.readline() == "stopping\n"
+    process.send_signal(signal.SIGHUP)
+    said, complaint = process.communicate("go on\n", timeout=20)
+    assert said == "cleaned\n"
+    assert process.returncode == 7
+    assert "ended at once" not in complaint
 
 
 def test_the_handlers_of_before_are_back_afterwards():

@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP: the first asks the job to stop, the second ends the process at once."""
+"""SIGINT, SIGTERM and SIGHUP: the first asks the job to stop, a second SIGINT or SIGTERM ends it at once."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @contextlib.contextmanager
 def stop_on_signals(stop: anyio.Event, job_id: Callable[[], str]) -> Iterator[None]:
     """Within it the first signal sets `stop`; the second prints how to clean up and exits with 130.
+    A hang-up is never the second.
 
     `job_id` gives the job's id once it is known, else "". Outside the main thread it does nothing, since
     Python lets only that one receive signals.
@@ -35,6 +36,8 @@ def stop_on_signals(stop: anyio.Event, job_id: Callable[[], str]) -> Iterator[No
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
         nonlocal seen
+        if seen and number == signal.SIGHUP:
+            return  # a terminal that goes hangs up twice, by the kernel and by its shell: nobody is impatient
         seen += 1
         if seen == 1:
             # A plain handler, and not the loop's own: the second signal must end the process even while

@@ -5,7 +5,10 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+import termios
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import click
@@ -14,6 +17,11 @@ from scorehost import api
 from scorehost.cli.command import Command, verbosity
 from scorehost.cli.stdout import say
 from scorehost.cli.text import visible
+
+if TYPE_CHECKING:
+    from anyio.abc import Process
+
+_INTERRUPTED = 130
 
 
 @click.command(cls=Command, short_help="Look into a scoring host of a task.")
@@ -24,9 +32,14 @@ from scorehost.cli.text import visible
 def shell(task: Path, host: str | None, submission: str | None) -> int:
     """Make a host of the task in the folder TASK with all that an attempt has in it, and open a shell there.
 
-    The shell runs as the user that a task's own programs run as. The host goes when the shell ends. Without a
-    terminal the command that enters it is printed, and Ctrl-C removes the host.
+    The shell runs as the user that a task's own programs run as. The host goes when the shell ends, and the
+    exit status is the shell's. Without a terminal the command that enters it is printed, and Ctrl-C removes
+    the host.
     """
+    if submission == "run":
+        raise click.UsageError(
+            "A shell starts no run phase. What one made lies in the attempt: --submission ATTEMPT_FOLDER."
+        )
     return anyio.run(_shell, task, host, submission)
 
 
@@ -39,10 +52,34 @@ async def _shell(task: Path, host: str | None, submission: str | None) -> int:
             say(shlex.join(look.argv))
             await look.stop.wait()
             return 0
-        async with await anyio.open_process(look.argv, stdin=None, stdout=None, stderr=None) as process:
-            await process.wait()
-    return 0
+        return await _inside(look)
+
+
+async def _inside(look: api.Look) -> int:
+    """The shell on this terminal, until it ends or a signal wants the end; its exit status, or 130."""
+    settings = termios.tcgetattr(sys.stdin)
+    ended = 0
+    try:
+        async with (
+            await anyio.open_process(look.argv, stdin=None, stdout=None, stderr=None) as process,
+            anyio.create_task_group() as group,
+        ):
+            group.start_soon(_break_off, look.stop, process)
+            ended = await process.wait()
+            group.cancel_scope.cancel()
+    finally:
+        # The docker command reads keys raw, and has no time to put that back when it is broken off.
+        with suppress(OSError, termios.error):
+            termios.tcsetattr(sys.stdin, termios.TCSANOW, settings)
+    return _INTERRUPTED if look.stop.is_set() else ended
+
+
+async def _break_off(stop: anyio.Event, process: Process) -> None:
+    await stop.wait()
+    with suppress(ProcessLookupError):
+        process.kill()
 
 
 def _warn(text: str) -> None:
-    click.echo(visible(f"warning: {text}"), err=True)
+    with suppress(OSError):  # a terminal that has gone must not keep the host from being removed
+        click.echo(visible(f"warning: {text}"), err=True)
