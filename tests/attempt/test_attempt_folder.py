@@ -180,3 +180,51 @@ def test_a_submission_that_does_not_fit_is_a_full_disk_and_leaves_nothing(small_
     with pytest.raises(DiskFull, match="are missing"):
         taken(small_disk, tmp_path / "s")
     assert [path for path in (small_disk / "blobs").rglob("*") if path.is_file()] == []
+
+
+def test_every_file_and_folder_is_on_disk_before_it_is_shown_and_the_name_after(
+    target, odd_hand_in, monkeypatch
+):
+    done: list[str] = []
+    fsync, rename = os.fsync, os.rename
+
+    def synced(descriptor):
+        done.append(os.path.realpath(f"/proc/self/fd/{descriptor}"))
+        fsync(descriptor)
+
+    def renamed(source, goal, **more):
+        done.append("shown")
+        rename(source, goal, **more)
+
+    with drafted(target) as draft:
+        draft.link_submission(spec_of(tree_artifact()), odd_hand_in)
+        draft.write("logs/evaluator.log", b"log")
+        draft.close(RESULT, ())
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", synced)
+            patch.setattr(os, "rename", renamed)
+            draft.publish()
+    top = target.with_name(".2.3.draft").resolve()
+    there = [top, *(top / path.relative_to(target) for path in target.rglob("*"))]
+    before = done[: done.index("shown")]
+    assert sorted(before) == sorted(map(str, there))
+    assert done[done.index("shown") + 1 :] == [str(target.parent.resolve())]
+
+
+def test_a_draft_that_nobody_waits_for_any_more_is_not_shown_by_its_thread(target):
+    late = []
+    with pytest.raises(KeyboardInterrupt), drafted(target) as draft:
+        late.append(draft)
+        raise KeyboardInterrupt
+    target.with_name(".2.3.draft").mkdir()
+    late[0].publish()
+    assert not target.exists()
+
+
+def test_what_was_shown_before_the_block_was_broken_off_is_taken_back(target):
+    with pytest.raises(KeyboardInterrupt), drafted(target) as draft:
+        draft.close(RESULT, ())
+        draft.publish()
+        assert target.exists()
+        raise KeyboardInterrupt
+    assert names_in(target.parent) == []

@@ -94,7 +94,7 @@ def test_the_seed_is_the_first_63_bits_of_the_sha256_of_its_four_words(tmp_path,
 def digests_of(root, images=None):
     dataset = load_dataset(root)
     (task,) = dataset.tasks.values()
-    made = scoring_digests(task, TaskTrees.read(task), Tools.read(), images or {"evaluator": "sha256:1"})
+    made = scoring_digests(TaskTrees.read(task), Tools.read(), images or {"evaluator": "sha256:1"})
     return {**made.model_dump(), "profile": profile_digest(dataset.profiles)}
 
 

@@ -64,7 +64,7 @@ class Archiving:
             recipes = given.pop("recipes", {})
             for name, data in given.pop("logs", {}).items():
                 draft.write(f"logs/{name}", data)
-            digests = scoring_digests(order.task, TaskTrees.read(order.task), Tools.read(), images)
+            digests = scoring_digests(TaskTrees.read(order.task), Tools.read(), images)
             result = make_result(order, folder.parents[3].name, **given).model_copy(
                 update={
                     "digests": Digests(scoring=digests, submission=hand_in.digest, operational={}),

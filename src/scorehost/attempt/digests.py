@@ -22,11 +22,16 @@ FileState = tuple[int, int, int, int]  # size, times of content and inode (ns), 
 
 @dataclass(frozen=True, slots=True)
 class TaskTrees:
-    """A task's gold and code as they were when its first attempt of the job began."""
+    """A task's gold and code as they were when its first attempt of the job began.
+
+    `spec` and `limits` are digests of task.yaml: they hold for every attempt, and are taken once.
+    """
 
     gold: Tree
     code: Tree
     states: Mapping[Path, FileState]
+    spec: str
+    limits: str
 
     @classmethod
     def read(cls, task: Task) -> TaskTrees:
@@ -34,11 +39,14 @@ class TaskTrees:
         try:
             # Looked at before they are read: a change in between shows later.
             states = {path: _state(path) for path in (*task.gold.values(), *task.code.values())}
-            return cls(read_tree(sorted(task.gold.items())), read_tree(sorted(task.code.items())), states)
+            gold, code = (read_tree(sorted(files.items())) for files in (task.gold, task.code))
         except OSError as error:
             name = on_one_line(os.path.relpath(os.fsdecode(error.filename or ""), task.folder))
             text = f"{name} of the task cannot be read any more: {os.strerror(error.errno or 0)}"
             raise AttemptFailed(failure(Phase.PREPARE, "changed_input", text)) from error
+        spec = task.spec.model_dump(mode="json")
+        limits = digest(spec.pop("limits"))
+        return cls(gold, code, states, digest(spec), limits)
 
     def changed(self, task: Task) -> str:
         """The first file that is not what it was, as a name to show; "" when all are. Belongs into a thread.
@@ -78,16 +86,14 @@ class Tools:
         return cls(*tools())
 
 
-def scoring_digests(task: Task, trees: TaskTrees, own: Tools, images: Mapping[str, str]) -> ScoringDigests:
+def scoring_digests(trees: TaskTrees, own: Tools, images: Mapping[str, str]) -> ScoringDigests:
     """The digests of one attempt; `images` are the ids of the hosts that it started, by name."""
-    spec = task.spec.model_dump(mode="json")
-    limits = spec.pop("limits")
     return ScoringDigests(
-        task=digest(spec),
+        task=trees.spec,
         evaluator=trees.code.digest,
         gold=trees.gold.digest,
         images=dict(sorted(images.items())),
-        limits=digest(limits),
+        limits=trees.limits,
         sdk=own.tools.digest,
     )
 

@@ -6,8 +6,9 @@ import errno
 import hashlib
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,14 +52,20 @@ class Manifest(Frozen):
 
 class Draft:
     """An attempt's folder before it is shown. Every file is hashed when it is written; `settle` makes all of
-    it durable.
+    it durable, and `publish` does that and shows it.
     """
 
-    def __init__(self, folder: Path, masker: Callable[[], Masker] = own_masker) -> None:
+    def __init__(self, folder: Path, target: Path, masker: Callable[[], Masker] = own_masker) -> None:
         self._folder = folder
+        self._target = target
         self._masker = masker
         self._files: dict[str, ManifestFile] = {}
-        self._unsettled: list[Path] = []
+        self._unsettled: list[str] = []
+        self._top = os.fspath(folder)
+        self._made = {self._top}  # the folders of the draft
+        self._turn = threading.Lock()
+        self._dropped = False
+        self.published = False
 
     @property
     def staging(self) -> Path:
@@ -67,8 +74,7 @@ class Draft:
 
     def write(self, path: str, data: bytes) -> None:
         """Writes one file. Raises DiskFull."""
-        target = self._folder / path
-        make_folder(target.parent)
+        target = self._place(path)
         with disk_errors(self._folder, len(data)):
             descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             try:
@@ -77,6 +83,19 @@ class Draft:
                 os.close(descriptor)
         self._unsettled.append(target)
         self._note(path, len(data), hashlib.sha256(data).hexdigest())
+
+    def _place(self, path: str) -> str:
+        """Where a file of the draft goes; its folders are there then."""
+        target = f"{self._top}/{path}"
+        self._make(target.rpartition("/")[0])
+        return target
+
+    def _make(self, folder: str) -> None:
+        if folder not in self._made:
+            self._make(folder.rpartition("/")[0])
+            with disk_errors(self._folder, 4096), suppress(FileExistsError):
+                os.mkdir(folder, 0o700)  # noqa: PTH102 - plain calls: these are most of what an attempt costs
+            self._made.add(folder)
 
     def write_json(self, path: str, value: Any) -> None:
         """Writes a value as JSON."""
@@ -89,11 +108,10 @@ class Draft:
             if tree is None:
                 continue
             for folder in tree.folders:
-                make_folder(self._folder / artifact.path / folder)
+                self._make(f"{self._top}/{artifact.path}/{folder}")
             for entry in tree.entries:
                 path = f"{artifact.path}/{entry.path}" if entry.path else artifact.path
-                target = self._folder / path
-                make_folder(target.parent)
+                target = self._place(path)
                 with disk_errors(self._folder, entry.size):
                     self._link(entry.source, target)
                 self._unsettled.append(target)
@@ -122,18 +140,40 @@ class Draft:
             if len(self._unsettled) > MANY:
                 os.sync()  # waits for everybody's files, and is still 50 times faster than one by one
                 return
-            for path in self._unsettled:
+            for path in (*self._unsettled, *self._made):
                 descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
                 try:
                     os.fsync(descriptor)
                 finally:
                     os.close(descriptor)
-            for folder, _, _ in os.walk(self._folder):
-                sync_folder(Path(folder))
 
-    def _link(self, blob: Path, target: Path) -> None:
+    def publish(self) -> None:
+        """Settles it and shows it as its target, unless it was dropped meanwhile. As slow as `settle`."""
+        self.settle()
+        with self._turn:
+            if not self._dropped:
+                self.show()
+
+    def show(self) -> None:
+        """Shows it, durably. Raises DiskFull; OSError when the target exists."""
+        with disk_errors(self._target.parent, 4096):
+            self._folder.rename(self._target)
+            self.published = True
+            sync_folder(self._target.parent)
+
+    def drop(self) -> None:
+        """Removes it, and also what a thread that nobody waits for any more has just shown."""
+        with self._turn:
+            self._dropped = True
+            if self.published:
+                with suppress(OSError):
+                    self._target.rename(self._folder)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @staticmethod
+    def _link(blob: Path, target: str) -> None:
         try:
-            target.hardlink_to(blob)
+            os.link(blob, target)
         except OSError as error:
             if error.errno not in _NO_LINK:
                 raise
@@ -154,16 +194,17 @@ def read_checks(folder: Path) -> tuple[CheckRow, ...]:
 def drafted(target: Path, masker: Callable[[], Masker] = own_masker) -> Iterator[Draft]:
     """A draft that becomes `target` at the end of the block, and nothing at all when the block raises.
 
-    The block settles the draft. Raises DiskFull. `target` must not exist.
+    The block settles the draft, or publishes it. Raises DiskFull. `target` must not exist.
     """
     folder = target.with_name(f".{target.name}.draft")
+    draft = Draft(folder, target, masker)
     try:
-        shutil.rmtree(folder, ignore_errors=True)
+        if os.path.lexists(folder):
+            shutil.rmtree(folder, ignore_errors=True)
         make_folder(folder)
-        yield Draft(folder, masker)
-        with disk_errors(target.parent, 4096):
-            folder.rename(target)
-            sync_folder(target.parent)
+        yield draft
+        if not draft.published:
+            draft.show()
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        draft.drop()
         raise

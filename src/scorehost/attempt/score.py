@@ -137,7 +137,7 @@ async def _scored(bench: Bench, order: Order, folder: Path, emit: Emit, keeper: 
                 progress.warnings += progress.agents.warnings
         result = _result(bench, progress, verdict, error)
         draft.close(result, verdict.checks if verdict is not None else ())
-        await in_thread(draft.settle, bench.files)
+        await in_thread(draft.publish, bench.files)
     return result
 
 
@@ -248,7 +248,7 @@ async def _run(bench: Bench, progress: _Progress, draft: Draft, site: Site) -> N
 
 
 def _keep_log(bench: Bench, progress: _Progress, draft: Draft, path: str, data: bytes) -> None:
-    masked = bench.masker().data(data)
+    masked = bench.masker().data(data) if data else data
     if masked != data:
         # No container is ever given such a value: that one came into it from elsewhere should be looked into.
         progress.warnings.append(f"{path} held a secret of the controller's; it was masked")
@@ -274,7 +274,7 @@ def _result(bench: Bench, progress: _Progress, verdict: Verdict | None, error: F
         scoring=None
         if progress.trees is None
         else scoring_digests(
-            order.task, progress.trees, bench.tools, {host.name: host.image_id for host in progress.hosts}
+            progress.trees, bench.tools, {host.name: host.image_id for host in progress.hosts}
         ),
         submission=None if progress.hand_in is None else progress.hand_in.digest,
         operational={"profile": bench.profile, **({"run": run.digest} if run.digest else {})},

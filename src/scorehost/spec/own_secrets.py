@@ -20,10 +20,11 @@ def own_masker() -> Masker:
 
 
 def _config_state(environment: Mapping[str, str]) -> tuple[str, tuple[int, int] | None]:
-    folder = environment.get("DOCKER_CONFIG") or str(Path.home() / ".docker")
-    path = str(Path(folder) / "config.json")
+    # Plain calls: this is called for every line that is kept.
+    folder = environment.get("DOCKER_CONFIG") or os.path.expanduser("~/.docker")  # noqa: PTH111
+    path = f"{folder}/config.json"
     try:
-        status = os.stat(path)  # noqa: PTH116 - called for every line that is kept
+        status = os.stat(path)  # noqa: PTH116
     except OSError:
         return path, None
     return path, (status.st_mtime_ns, status.st_size)

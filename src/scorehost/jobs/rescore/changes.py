@@ -26,7 +26,7 @@ class Now:
         self._images = images
         self._digests: ScoringDigests | None
         try:
-            self._digests = scoring_digests(task, TaskTrees.read(task), tools, {})
+            self._digests = scoring_digests(TaskTrees.read(task), tools, {})
         except AttemptFailed:  # a file that cannot be read: the new attempt will say so
             self._digests = None
 
