@@ -62,9 +62,15 @@ class Channel:
         return bytes(parts)
 
     def start(self) -> Dict[str, Any]:
-        """Reads the first frame, which brings the key; gives it without the key."""
+        """Reads the first frame, which brings the key, and the files behind it; gives it without the key."""
         frame: Dict[str, Any] = json.loads(self._read(int.from_bytes(self._read(4), "big")))
         self._key = bytes.fromhex(frame.pop("key"))
+        if frame["fed"]:
+            from scorehost_sdk.feed import fill, load
+
+            load(self._read, _ROOT)
+            fill(_ROOT)
+            sys.dont_write_bytecode = False
         threading.Thread(target=self._listen, daemon=True, name="scorehost-channel").start()
         return frame
 
@@ -289,11 +295,17 @@ def _kind(error: BaseException) -> Tuple[str, str]:
         return "unknown_environment", "the evaluator asked for a scoring environment that there is not"
     if isinstance(error, MemoryError):
         return "evaluator_oom", "the evaluator ran out of memory"
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and not _is_closed(error.filename):
         return "scratch_full", "the evaluator ran out of scratch space"
     if isinstance(error, (SystemExit, KeyboardInterrupt)):
         return "evaluator_exit", "the evaluator ended instead of returning a result"
     return "evaluator_exception", "the evaluator raised an exception"
+
+
+def _is_closed(path: Any) -> bool:
+    """Whether nothing may be written at a path: then it was no lack of space that forbade it."""
+    path = os.path.abspath(path) if isinstance(path, str) else ""
+    return path.startswith(_ROOT + "/") and not path.startswith(_ROOT + "/output/")
 
 
 def _agent_kind(error: BaseException) -> Optional[Tuple[str, str]]:
@@ -331,13 +343,17 @@ def _failure(error: BaseException, who: str) -> Dict[str, Any]:
 def _main() -> NoReturn:
     safe = _harden()
     channel = _take_channel()
-    start = channel.start()
     sys.path[:0] = [os.path.join(_ROOT, ".scorehost")]
-    import scorehost_sdk.faults  # noqa: F401 - now, since an evaluator may use up descriptors or memory
+    # Now: who waits for an attempt has them ready, and an evaluator may use up memory or descriptors.
+    import scorehost_sdk.faults
+    import scorehost_sdk.feed
+    import scorehost_sdk.flavour
+    import scorehost_sdk.scoring  # noqa: F401
     from scorehost_sdk.returned import checked
     from scorehost_sdk.trees import Tree
 
-    trees = {folder: Tree(folder) for folder in start["trees"]}
+    start = channel.start()
+    trees = {folder: Tree(folder, start["fed"]) for folder in start["trees"]}
     digests = {folder: tree.digest() for folder, tree in trees.items()}
     version = "%d.%d.%d" % sys.version_info[:3]
     channel.tell({"kind": "hello", "python": version, "trees": digests, "dumpable": not safe})

@@ -290,6 +290,7 @@ def test_start_hands_over_the_key_and_all_fields():
         "single": False,
         "roles": [],
         "phase": "evaluate",
+        "fed": False,
         "trees": ["/attempt/task"],
         "limits": {
             "metrics_bytes": 1048576,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from scorehost.attempt.order import Order, Source
 from scorehost.attempt.score import score
 from scorehost.engine.memory import MemoryEngine
+from scorehost.engine.memory_runner import MemoryRunner
 from scorehost.model.ids import AttemptKey
 from scorehost.spec.loading import load_dataset
 from trial import IMAGE, Scored, bench_for
@@ -33,41 +31,15 @@ class Runner:
     work: object = None
 
     async def __call__(self, context):
-        start = json.loads(await context.read_exactly(int.from_bytes(await context.read_exactly(4), "big")))
-        speak = _Voice(context, bytes.fromhex(start["key"]))
-        trees = {folder: digest_of(context.files, folder) for folder in start["trees"]}
-        await speak({"kind": "hello", "python": "3.11.2", "trees": trees, "dumpable": False})
+        runner = await MemoryRunner.greeted(context)
         for piece in self.log:
             await context.write_error(piece)
         if self.work is not None:
             await self.work()
-        last = {"usage": USAGE, "trees": {**trees, **self.last_trees}}
+        last = {"usage": USAGE, "trees": {**runner.trees, **self.last_trees}}
         told = {"kind": "result", "value": self.value} if self.error is None else self.error
-        await speak({**told, **last})
+        await runner.say({**told, **last})
         return 0
-
-
-class _Voice:
-    def __init__(self, context, key):
-        self._context, self._key, self._counter = context, key, 0
-
-    async def __call__(self, document):
-        body = json.dumps(document).encode()
-        counter = self._counter.to_bytes(8, "big")
-        mac = hmac.new(self._key, counter + body, hashlib.sha256).hexdigest().encode()
-        self._counter += 1
-        await self._context.write((64 + len(body)).to_bytes(4, "big") + mac + body)
-
-
-def digest_of(files, folder):
-    """The digest of docs/architecture.md, over a folder of an in-memory container."""
-    whole = hashlib.sha256()
-    prefix = folder + "/"
-    for path in sorted(path.encode() for path in files.below(folder)):
-        content = hashlib.sha256(files.read(path.decode())).hexdigest().encode()
-        mode = b"x" if files.node(path.decode()).mode & 0o100 else b"-"
-        whole.update(path[len(prefix) :] + b"\0" + mode + b"\0" + content + b"\n")
-    return "sha256:" + whole.hexdigest()
 
 
 @asynccontextmanager

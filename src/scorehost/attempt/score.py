@@ -188,6 +188,7 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
         harness=bench.tools.harness,
         artifacts=layout.artifacts,
         workspace=layout.workspace,
+        folders=any(artifact.kind == "tree" for artifact in task.spec.artifacts),
     )
     progress.enter(Phase.START)
     evaluation = Evaluation(

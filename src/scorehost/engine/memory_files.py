@@ -81,12 +81,12 @@ class MemoryFiles:
             raise IsADirectoryError(path)
         return content
 
-    def write(self, path: str, content: bytes, *, uid: int) -> None:
+    def write(self, path: str, content: bytes, *, uid: int, mode: int = 0o644) -> None:
         """Writes a file into a writable place in memory; PermissionError elsewhere."""
         path = posixpath.normpath(path)
         if not any(_below(path, place) and path != place for place in self._writable):
             raise PermissionError(path)
-        self._nodes[path] = MemoryFile(content, 0o644, uid, uid)
+        self._nodes[path] = MemoryFile(content, mode, uid, uid)
 
     def restart(self) -> None:
         """Empties the writable places, which are memory; volumes keep what they hold."""

@@ -27,6 +27,20 @@ EXEC_HOME = "/tmp"  # noqa: S108 - inside the container
 FIRST_USER, LAST_USER = 1 << 20, 1 << 30
 WAIT = ("sleep", "604800")  # a named host's main process only waits, a week at most
 RUN = ("python3", "-s", RUNNER)
+# Takes a program from its standard input, four bytes of length ahead, and becomes it (scorehost_sdk/feed.py).
+BOOTSTRAP = """import os
+def _read(size):
+    data = b""
+    while len(data) < size:
+        piece = os.read(0, min(size - len(data), 1 << 20))
+        if not piece:
+            os._exit(3)
+        data += piece
+    return data
+exec(compile(_read(int.from_bytes(_read(4), "big")), "scorehost", "exec", dont_inherit=True))
+"""
+RUN_FED = ("python3", "-s", "-c", BOOTSTRAP)
+FED_BYTES, FED_INODES = 8 * MIB, 512  # of the memory in which a fed host has its files
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +82,7 @@ class Blueprint:
     runtime: str | None = None
     producer: bool = False  # the run phase's: artifacts and workspace are its own to write
     network: str | None = None  # a producer's only
+    fed: bool = False  # an evaluator's: its files come over the channel into memory, nothing is uploaded
     reused: bool = False  # a producer's, whose container becomes the evaluator's host afterwards
 
     @property
@@ -85,11 +100,14 @@ class Blueprint:
         """The container of one host. `workspace_bytes` is the size of the submission's workspace tree."""
         declared = tuple(dict.fromkeys(_normal(path) for path in image.volumes))
         nested = tuple(path for path in declared if _uploaded_to(path))
+        volumes = () if self.fed else (ROOT, *nested)
         tmpfs = [
             self._memory("/tmp", users, mode=0o1777),  # noqa: S108 - inside the container
             self._memory(f"{ROOT}/{OUTPUT}", users, mode=0o755 if self.evaluator else 0o700, owned=True),
             *(self._memory(path, users, mode=0o1777) for path in self.scratch),
         ]
+        if self.fed:
+            tmpfs.append(Tmpfs(ROOT, FED_BYTES, FED_INODES, mode=0o755, uid=users.main, executable=True))
         own = (WORKSPACE, ARTIFACTS) if self.producer else (WORKSPACE,) if self.copy_workspace else ()
         size = max(2 * workspace_bytes, self.tmpfs_mb * MIB)
         owner = users.main if self.producer else users.execs
@@ -102,7 +120,7 @@ class Blueprint:
         return ContainerSpec(
             name=f"scorehost-{secrets.token_hex(8)}",
             image=image.id,
-            command=RUN if self.evaluator else WAIT,
+            command=RUN_FED if self.fed else RUN if self.evaluator else WAIT,
             user=users.main,
             labels=labels,
             env=self._environment(),
@@ -112,12 +130,20 @@ class Blueprint:
             cpus=self.limits.cpus,
             pids=self.limits.pids,
             shm=self.shm_mb * MIB,
-            volumes=(ROOT, *nested),
+            volumes=volumes,
             tmpfs=tuple(tmpfs),
             runtime=self.runtime,
             stdin=self.evaluator,
             network=self.network if self.producer else None,
         )
+
+    def can_be_fed(self, image: Image) -> bool:
+        """Whether a host of this kind could take its files over the channel.
+
+        Its main process must be the evaluator's runner, and no volume of the image may lie where files go.
+        """
+        plain = self.evaluator and not (self.producer or self.reused or self.copy_workspace)
+        return plain and not any(f"{_normal(path)}/".startswith(f"{ROOT}/") for path in image.volumes)
 
     def _memory(self, target: str, users: Users, *, mode: int, owned: bool = False) -> Tmpfs:
         size = self.tmpfs_mb * MIB

@@ -15,7 +15,10 @@ _IN_CONTAINER = ("scorehost_sdk", "ageval_sdk")
 
 @dataclass(frozen=True, slots=True)
 class Cargo:
-    """The trees of one attempt. `tools` is runner and SDK, `harness` what runs submitted functions."""
+    """The trees of one attempt. `tools` is runner and SDK, `harness` what runs submitted functions.
+
+    `folders`: the task takes folders of the submission, small or large.
+    """
 
     gold: Tree
     code: Tree
@@ -23,6 +26,7 @@ class Cargo:
     harness: Tree
     artifacts: Tree
     workspace: Tree
+    folders: bool = False
 
     def trees(self, host: Blueprint) -> Mapping[str, Tree]:
         """Folder below /attempt -> what is unpacked there, for one kind of host."""

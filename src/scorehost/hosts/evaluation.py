@@ -86,7 +86,13 @@ async def evaluate(order: Evaluation) -> dict[str, Any]:
             opened = second_life(order.site, order.vacated, order.blueprint, order.trees())
         else:
             opened = live_host(
-                order.site, order.blueprint, order.image, order.cargo, warm=order.warm, met=hosts.append
+                order.site,
+                order.blueprint,
+                order.image,
+                order.cargo,
+                warm=order.warm,
+                met=hosts.append,
+                spoken_to=True,
             )
         live = await made.enter_async_context(opened)
         live.host.clock = clock
@@ -120,7 +126,10 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
             single=single,
             trees=tuple(f"{ROOT}/{folder}" for folder in trees),
             roles=order.roles,
+            fed=live.host.blueprint.fed,
         ),
+        before=live.before,
+        after=live.after,
         trees={f"{ROOT}/{folder}": tree.digest for folder, tree in trees.items()},
         clock=clock,
         log=order.log,

@@ -67,6 +67,8 @@ class Dialogue:
     serve: Serve
     begin: Callable[[], None]  # called when evaluation begins
     near_end: Callable[[], Any]  # awaited while the runner exits
+    before: bytes = b""  # sent ahead of the first frame: runner and SDK, to a host that has nothing yet
+    after: bytes = b""  # sent behind it: the files that it announces
 
     async def run(self) -> dict[str, Any]:
         """The evaluator's return value, not yet judged.
@@ -122,9 +124,9 @@ class Dialogue:
     def _changed(self, frame: ResultFrame | FailedFrame | None) -> str:
         """What the runner saw change in the host while the evaluation ran; "" when nothing did.
 
-        No user of the host may write there, so this is somebody's way around that, and no result counts. A
-        folder that the runner cannot read any more (an evaluator may have used up its descriptors) or that it
-        does not name says nothing.
+        No other user of the host may write there, and in a fed host the runner's own user has to undo a mode
+        first: this is somebody's way around that, and no result counts. A folder that the runner cannot read
+        any more (an evaluator may have used up its descriptors) or that it does not name says nothing.
         """
         told = frame.trees if frame is not None else {}
         for folder, digest in self.trees.items():
@@ -218,7 +220,7 @@ class Talk:
         seconds = d.host.blueprint.limits.start_seconds
         with anyio.move_on_after(seconds):
             try:
-                await d.stream.send(self._writer.start(d.start))
+                await d.stream.send(d.before + self._writer.start(d.start) + d.after)
             except EngineUnreachable:
                 await self.ended.wait()  # it went before it read: its end tells why
             except ValueError as error:

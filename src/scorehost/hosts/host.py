@@ -131,7 +131,8 @@ class Site:
 async def made_host(
     site: Site, blueprint: Blueprint, image: Image, trees: Mapping[str, Tree], *, workspace_bytes: int
 ) -> AsyncIterator[Host]:
-    """A created and fed, not yet started host; removed at the end of the block, whatever happens.
+    """A created, not yet started host, with `trees` uploaded to it when there are any; removed at the end of
+    the block, whatever happens.
 
     Raises AttemptFailed: start_failed, start_timeout, engine_lost, changed_input.
     """
@@ -151,8 +152,9 @@ async def made_host(
     host = Host(site.engine, blueprint, image, users, container, spec.name, site.memory)
     guarded(host)
     try:
-        with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
-            await site.engine.upload(container, spec.workdir, archive(trees.items(), blueprint.links))
+        if trees:
+            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
+                await site.engine.upload(container, spec.workdir, archive(trees.items(), blueprint.links))
         yield host
     finally:
         await _removed(site, host)

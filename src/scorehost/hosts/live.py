@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
 from scorehost.engine.door import Image, Stream
 from scorehost.hosts.blueprint import ROOT, TOOLS, Blueprint
 from scorehost.hosts.cargo import Cargo
+from scorehost.hosts.feed import feed, is_small, tools_feed
 from scorehost.hosts.host import UPLOAD_SECONDS, Host, Site, attached, blamed, made_host, started
 from scorehost.hosts.tree import archive
 from scorehost.hosts.warm import WarmHosts
@@ -20,10 +21,15 @@ from scorehost.model.ids import utc_now
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """A host that runs; `stream` is that of its main process, of an evaluator's host only."""
+    """A host that runs; `stream` is that of its main process, of an evaluator's host only.
+
+    `before` and `after` is what a fed host has to be sent around the channel's first frame.
+    """
 
     host: Host
     stream: Stream | None
+    before: bytes = b""
+    after: bytes = b""
 
     def main_stream(self) -> Stream:
         """The stream of an evaluator's host; TypeError of any other."""
@@ -41,17 +47,32 @@ async def live_host(
     *,
     warm: WarmHosts | None,
     met: Callable[[Host], None],
+    spoken_to: bool = False,
 ) -> AsyncIterator[Live]:
     """The host of one attempt, removed at the end of the block. `met` gets it as soon as it exists.
 
+    `spoken_to`: whoever asks will speak to the evaluator's runner, and can send it the files: small cargo is
+    not uploaded then. But what is kept for a person to look into keeps its files on disk, and folders of a
+    submission, which evaluators copy to work on them, have the modes of an upload whatever their size.
+
     Raises AttemptFailed: start_failed, start_timeout, engine_lost, changed_input.
     """
+    trees = cargo.trees(blueprint)
+    rest = {folder: tree for folder, tree in trees.items() if folder != TOOLS}
+    after = b""
+    fits = not cargo.folders and blueprint.can_be_fed(image) and is_small(trees)
+    if spoken_to and site.keeper is None and fits:
+        blueprint = replace(blueprint, fed=True)
+        with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
+            after = feed(rest.items())
     ready = None
     if warm is not None and not blueprint.copy_workspace:
         ready = await warm.take(blueprint, image)
     if ready is None:
         size = cargo.workspace.in_memory
-        async with made_host(site, blueprint, image, cargo.trees(blueprint), workspace_bytes=size) as host:
+        sent = {} if blueprint.fed else trees
+        before = tools_feed(trees[TOOLS]) if blueprint.fed else b""
+        async with made_host(site, blueprint, image, sent, workspace_bytes=size) as host:
             met(host)
             if not blueprint.evaluator:
                 await started(site, host)
@@ -60,18 +81,18 @@ async def live_host(
                 return
             async with attached(host) as stream:
                 await started(site, host)
-                yield Live(host, stream)
+                yield Live(host, stream, before, after)
         return
     async with ready.stack:
         host = ready.host
         host.blueprint = blueprint
         host.started_at = utc_now()  # of its service; it ran idle before, without anything of the attempt
         met(host)
-        rest = {folder: tree for folder, tree in cargo.trees(blueprint).items() if folder != TOOLS}
-        with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
-            await site.engine.upload(host.container, ROOT, archive(rest.items()))
+        if not blueprint.fed:
+            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
+                await site.engine.upload(host.container, ROOT, archive(rest.items()))
         _next_one(blueprint, warm)
-        yield Live(host, ready.stream)
+        yield Live(host, ready.stream, after=after)
 
 
 def _next_one(blueprint: Blueprint, warm: WarmHosts | None) -> None:

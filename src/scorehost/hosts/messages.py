@@ -69,6 +69,7 @@ class Start(Frozen):
 
     `gold` are those of `environments` that hold the gold set: untrusted code is not called there.
     `roles` are those of the task, which make `inputs["agent"]`; `phase` run: the entrypoint gets a context.
+    `fed`: files follow this frame, and lie where the runner's own user could change them.
     """
 
     entrypoint: str
@@ -80,6 +81,7 @@ class Start(Frozen):
     gold: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     phase: Literal["evaluate", "run"] = "evaluate"
+    fed: bool = False
 
 
 class Hello(Frozen):

@@ -47,8 +47,13 @@ class Tree:
     def in_memory(self) -> int:
         """Bytes that a copy takes on a tmpfs: whole pages, and at least one for each file and folder."""
         pages = sum(max(1, -(-entry.size // _PAGE)) for entry in self.entries)
+        return (pages + len(self.all_folders)) * _PAGE
+
+    @property
+    def all_folders(self) -> frozenset[str]:
+        """Every folder below the tree's own, whether it is empty or holds something."""
         folders = {entry.path[:end] for entry in self.entries for end in _slashes(entry.path)}
-        return (pages + len(folders | set(self.folders))) * _PAGE
+        return frozenset(folders | set(self.folders))
 
     @property
     def digest(self) -> str:
@@ -133,7 +138,7 @@ def archive(
             if parent:
                 pending.write(_folders(parent, made))
             pending.write(_header(path, tarfile.REGTYPE, entry.size, 0o755 if entry.executable else 0o644))
-            for piece in _content(entry, path):
+            for piece in pieces(entry, path):
                 pending.write(piece)
                 if pending.tell() >= CHUNK:
                     yield pending.getvalue()
@@ -143,7 +148,8 @@ def archive(
     yield pending.getvalue()
 
 
-def _content(entry: Entry, path: str) -> Iterator[bytes]:
+def pieces(entry: Entry, path: str) -> Iterator[bytes]:
+    """The content of an entry; ChangedWhileSent, which names `path`, when it is not what the entry says."""
     if entry.data is not None:
         yield entry.data
         return

@@ -16,6 +16,7 @@ from scorehost.engine.door import Image, Stream
 from scorehost.errors import AttemptFailed, EngineError
 from scorehost.hosts.admission import MemoryPool
 from scorehost.hosts.blueprint import TOOLS, Blueprint
+from scorehost.hosts.feed import tools_feed
 from scorehost.hosts.host import Host, Site, attached, made_host, started
 from scorehost.hosts.tree import Tree
 from scorehost.model.limits import MIB
@@ -34,7 +35,7 @@ def kind_of(blueprint: Blueprint, image: Image) -> Kind:
     limits = blueprint.limits
     return (
         image.id,
-        blueprint.evaluator,
+        (blueprint.evaluator, blueprint.fed),
         (limits.memory_mb, limits.cpus, limits.pids),
         (blueprint.tmpfs_mb, blueprint.tmpfs_exec, blueprint.shm_mb, blueprint.scratch),
         tuple(sorted(blueprint.env.items())),
@@ -70,6 +71,7 @@ class WarmHosts:
         self._ready: dict[Kind, list[Ready]] = {}
         self._coming: Counter[Kind] = Counter()
         self._used: set[Kind] = set()
+        self._large: set[Kind] = set()  # kinds of evaluators' hosts whose cargo was uploaded the last time
         self._starts = anyio.CapacityLimiter(STARTS_AT_A_TIME)
         self._open = True
         self.replan: Callable[[], None] = lambda: None  # called when a named host is up: the next may be made
@@ -82,6 +84,8 @@ class WarmHosts:
         for blueprint, image in wanted:
             if blueprint.copy_workspace:
                 continue  # the size of its memory depends on the submission
+            if blueprint.can_be_fed(image) and kind_of(blueprint, image) not in self._large:
+                blueprint = replace(blueprint, fed=True)  # noqa: PLW2901 - the kind that is likely to be used
             kind = kind_of(blueprint, image)
             if blueprint.evaluator or kind in self._used:
                 needed[kind] += 1
@@ -95,6 +99,10 @@ class WarmHosts:
         """A host of that kind that runs, has had no trouble, and is not old; None when there is none."""
         kind = kind_of(blueprint, image)
         self._used.add(kind)
+        if blueprint.fed:
+            self._large.discard(kind_of(replace(blueprint, fed=False), image))
+        elif blueprint.evaluator:
+            self._large.add(kind)
         while self._ready.get(kind):
             found = self._ready[kind].pop(0)
             self._pool.give_back(self._memory(blueprint))  # the attempt has reserved it for itself
@@ -156,12 +164,15 @@ class WarmHosts:
                 self._pool.give_back(self._memory(blueprint))
 
     async def _started(self, stack: AsyncExitStack, blueprint: Blueprint, image: Image) -> Ready:
-        trees = {TOOLS: self._tools[blueprint.evaluator]}
+        tools = self._tools[blueprint.evaluator]
+        trees = {} if blueprint.fed else {TOOLS: tools}
         host = await stack.enter_async_context(
             made_host(self._site, blueprint, image, trees, workspace_bytes=0)
         )
         stream = await stack.enter_async_context(attached(host)) if blueprint.evaluator else None
         await started(self._site, host)
+        if blueprint.fed and stream is not None:
+            await stream.send(tools_feed(tools))
         return Ready(host, stream, stack)
 
     async def _healthy(self, found: Ready) -> bool:
