@@ -30,9 +30,8 @@ def taken_by(report, task_id):
     return {one.label for one in report.passed if task_id in one.tasks}
 
 
-def kit(tmp_path):
-    (place,) = (tmp_path / "runs" / "audits").iterdir()
-    return json.loads((place / "kit.json").read_text())["hand_ins"]
+def handed_in(tmp_path, report, task_id):
+    return {one.name for one in (tmp_path / "runs" / report.job_id / "attempts" / task_id).iterdir()}
 
 
 KINDS = {
@@ -53,7 +52,9 @@ KINDS = {
 def test_every_planted_defect_is_found_and_the_sound_task_stands_all_attacks(tmp_path):
     report = audit(write_dataset(tmp_path / "d", DATASET), tmp_path)
     assert (report.exit_status, report.complete) == (1, True)
-    assert {one["label"] for one in kit(tmp_path) if one["task_id"] == "a-sound-one"} >= KINDS
+    assert taken_by(report, "always-passes") >= KINDS - {"a link to gold"}  # which scoring refuses to take in
+    assert handed_in(tmp_path, report, "a-sound-one") == handed_in(tmp_path, report, "always-passes")
+    assert "attack-link-to-gold" in handed_in(tmp_path, report, "a-sound-one")
     assert kinds(report, "a-sound-one") == kinds(report, "a-sound-one", "error") == set()
     assert {"empty-passes", "wrong-passes", "attack-passes"} <= kinds(report, "always-passes")
     assert kinds(report, "by-the-clock") == {"repeats-differ"}
@@ -68,4 +69,6 @@ def test_every_planted_defect_is_found_and_the_sound_task_stands_all_attacks(tmp
     assert written["exit_status"] == 1
     again = next(one for one in report.findings if one.submission == "attack-exit-at-import")
     assert again.command.startswith("scorehost score ")
-    assert again.command.endswith(f"/attack-exit-at-import/{again.task_id}")
+    assert again.command.endswith(f"/attempts/{again.task_id}/attack-exit-at-import/1.1")
+    assert not (tmp_path / "runs" / "audits").exists()
+    assert (tmp_path / "runs" / "latest").resolve().name == report.job_id

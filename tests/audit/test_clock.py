@@ -58,6 +58,8 @@ def test_an_evaluator_that_asks_for_no_time_is_not_scored_again(tmp_path):
 
 
 def test_only_solutions_of_the_chosen_tasks_are_scored_with_the_clock_moved(tmp_path):
-    asked = asked_of_clock(RunOptions(submissions=("empty",), staged=tmp_path, repeat=2, tags=("x",)), ["t"])
+    given = RunOptions(submissions=("empty",), staged=tmp_path, repeat=2, tags=("x",))
+    asked = asked_of_clock(given, ["t"], tmp_path / "job" / "clock")
+    assert asked.out == tmp_path / "job" / "clock"
     assert (asked.tasks, asked.submissions, asked.repeat) == (("t",), ("solution",), 1)
     assert (asked.staged, asked.tags) == (None, ())

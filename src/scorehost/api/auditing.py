@@ -12,8 +12,8 @@ from scorehost.api.running import on_engine
 from scorehost.engine.opening import open_engine
 from scorehost.errors import UsageError
 from scorehost.jobs.audit.asking import asked_audit
-from scorehost.jobs.audit.clock import asked_of_clock, clock_readers, with_moved_clock
-from scorehost.jobs.audit.report import report_of
+from scorehost.jobs.audit.clock import PLACE, asked_of_clock, clock_readers, with_moved_clock
+from scorehost.jobs.audit.report import report_of, told_before
 from scorehost.jobs.resume import resumed_options
 from scorehost.jobs.select import selected_tasks
 from scorehost.spec.loading import load_dataset
@@ -36,15 +36,18 @@ async def audit(
     """Scores everything that tells whether the dataset's tasks are sound, and judges what came of it.
 
     `options` choose tasks, repeats (of the solution, the empty and the shipped wrong submissions) and how the
-    job runs; with `options.resume` an audit that was stopped goes on. `attacks` adds the kit of dishonest
-    submissions. Solutions of evaluators that read the clock are scored once more with it moved, as a second
-    job. The job, what was handed in (`<out>/audits/`) and audit.json stay. Raises as `run` does.
+    job runs; with `options.resume` an audit that was stopped goes on, and one that is done is told again.
+    `attacks` adds the kit of dishonest submissions. Solutions of evaluators that read the clock are scored
+    once more with it moved, as a second job in the folder of the first. The job stays, with audit.json; what
+    was handed in is archived in it. Raises as `run` does.
     """
     begun = time.monotonic()
     if options.resume is not None:
         asked = resumed_options(options)
         if asked.staged is None:
             raise UsageError(f"{options.resume} is no audit.", hint="Go on with `scorehost run --resume`.")
+        if (told := told_before(asked)) is not None:
+            return told
         dataset = load_dataset(asked.dataset, profiles=asked.profiles, gold=asked.gold)
     else:
         dataset = load_dataset(options.dataset, profiles=options.profiles, gold=options.gold)
@@ -54,8 +57,9 @@ async def audit(
     outcome = await on_engine(options, asked, dataset, watch=watch, stop=stop, open_one=engine)
     moved = None
     readers = clock_readers({task.task_id: task for task in selected_tasks(asked, dataset)})
-    if readers and outcome.status == "complete" and asked.staged is not None:
-        once_more = asked_of_clock(asked, readers)
-        ahead = with_moved_clock(dataset, readers, asked.staged)
+    if readers and outcome.status == "complete":
+        place = outcome.folder / PLACE
+        once_more = asked_of_clock(asked, readers, place)
+        ahead = with_moved_clock(dataset, readers, place)
         moved = await on_engine(once_more, once_more, ahead, watch=watch, stop=stop, open_one=engine)
     return report_of(outcome, asked, dataset, moved=moved, seconds=time.monotonic() - begun)

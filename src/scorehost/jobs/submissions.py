@@ -245,6 +245,11 @@ def _children(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def _staged(place: Path, search: Search) -> Iterator[Submission]:
     """What an audit made: for each name the tasks that have a folder in it."""
+    if not place.is_dir():
+        raise UsageError(
+            f"What the audit handed in is not in {place} any more.",
+            hint="`scorehost audit --resume` tells what it found; `scorehost rescore` scores it again.",
+        )
     for entry in sorted(os.scandir(place), key=lambda entry: entry.name):
         if not entry.is_dir(follow_symlinks=False):
             continue

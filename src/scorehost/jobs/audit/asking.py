@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from scorehost.errors import UsageError
-from scorehost.jobs.audit.staging import PLACE, stage
+from scorehost.jobs.audit.staging import PLACE, stage, sweep_staged
 from scorehost.jobs.select import selected_tasks
 from scorehost.model.ids import new_job_id
 
@@ -20,6 +20,8 @@ NAME = "audit"
 def asked_audit(options: RunOptions, dataset: Dataset, *, attacks: bool) -> RunOptions:
     """The options of the job that an audit is; mutants and attacks are written below `out`/audits.
 
+    What deleted audits left there goes.
+
     Raises UsageError for tasks that are not there, DiskFull.
     """
     if options.submissions or options.submissions_dir is not None or options.predictions is not None:
@@ -27,6 +29,7 @@ def asked_audit(options: RunOptions, dataset: Dataset, *, attacks: bool) -> RunO
     tasks = selected_tasks(options, dataset)
     words = ["solution"] if any(task.solution is not None for task in tasks) else []
     words += ["empty", *(f"wrong:{name}" for name in sorted({name for task in tasks for name in task.wrong}))]
+    sweep_staged(options.out)
     place = options.out.absolute() / PLACE / new_job_id()
     stage(tasks, place, with_attacks=attacks)
     return dataclasses.replace(options, submissions=tuple(words), staged=place, name=options.name or NAME)

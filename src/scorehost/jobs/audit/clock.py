@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from scorehost.attempt.atomic import write_atomic
+from scorehost.attempt.atomic import make_folder, write_atomic
 from scorehost.jobs.audit.static import suspicions
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MODULE = "scorehost_moved_clock"
 NAME = "audit-clock"
+PLACE = "clock"  # in the audit's own job: what one audit leaves behind is one folder
 # Another part of the day, another day of the week, most often another month.
 SHIFT_SECONDS = 17 * 86_400 + 11 * 3_600 + 17 * 60
 SHIFT_WORDS = "17 days and 11 hours"
@@ -84,6 +85,7 @@ def clock_readers(tasks: dict[str, Task]) -> list[str]:
 
 def with_moved_clock(dataset: Dataset, chosen: list[str], place: Path) -> Dataset:
     """The dataset whose `chosen` tasks are evaluated with the clock ahead; what does that lies in `place`."""
+    make_folder(place)
     tasks = dict(dataset.tasks)
     for task_id in chosen:
         task = tasks[task_id]
@@ -97,8 +99,8 @@ def with_moved_clock(dataset: Dataset, chosen: list[str], place: Path) -> Datase
     return dataset.model_copy(update={"tasks": tasks})
 
 
-def asked_of_clock(asked: RunOptions, chosen: list[str]) -> RunOptions:
-    """The job of the solutions of `chosen`, once each."""
+def asked_of_clock(asked: RunOptions, chosen: list[str], place: Path) -> RunOptions:
+    """The job of the solutions of `chosen`, once each; it will lie in `place`."""
     return dataclasses.replace(
         asked,
         tasks=tuple(chosen),
@@ -108,5 +110,6 @@ def asked_of_clock(asked: RunOptions, chosen: list[str]) -> RunOptions:
         staged=None,
         repeat=1,
         name=NAME,
+        out=place,
         resume=None,
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scorehost.jobs.audit.clock import SHIFT_WORDS
+from scorehost.jobs.audit.commands import CLOCK, REPEATS
 from scorehost.jobs.audit.static import suspicions
 from scorehost.jobs.reason import CHECKS
 from scorehost.model.audit import AuditFinding, HandIn, Level, Passed
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from scorehost.model.audit import Kit
     from scorehost.spec.dataset import Task
 
-Command = Callable[[HandIn], str]
+Command = Callable[[str, HandIn], str]
 _LEVELS: tuple[Level, ...] = ("defect", "error", "warning")
 _EMPTY_LABEL = "nothing at all"
 _METRICS_SHOWN = 3
@@ -40,7 +41,7 @@ class Judgement:
 def judge(
     tasks: Mapping[str, Task], job: ReadJob, kit: Kit, command: Command, *, ahead: Sequence[Attempt] = ()
 ) -> Judgement:
-    """Judges every task of `tasks` by the attempts of `job`; `command` gives what scores a hand-in again.
+    """Judges every task of `tasks` by the attempts of `job`; `command` shows a kind of finding again.
 
     `ahead` are attempts at solutions with the clock moved.
     """
@@ -80,7 +81,7 @@ class _Book:
                 task_id=hand_in.task_id,
                 submission=hand_in.name,
                 text=text,
-                command=self.command(hand_in),
+                command=self.command(kind, hand_in),
             )
         )
 
@@ -142,18 +143,22 @@ def _solution(task: Task, hand_in: HandIn, tries: Sequence[Attempt], book: _Book
 
 def _by_the_clock(moved: Attempt, tries: Sequence[Attempt], book: _Book) -> None:
     sound = [one for one in tries if not _machinery(one)]
-    if _machinery(moved) or not sound:
+    if not sound:
         return
     was, now = sound[0].result, moved.result
+    solution = HandIn(name="solution", task_id=now.task_id, role="solution", label="its solution")
+    if _machinery(moved):
+        text = f"with the clock {SHIFT_WORDS} ahead its solution was not scored: {_why(moved)}"
+        book.add("error", "not-scored", solution, text)
+        return
     before = {(one.result.status, one.result.score) for one in sound}
     if len(before) > 1 or (now.status, now.score) in before:
         return  # what differs all the time was told
-    solution = HandIn(name="solution", task_id=now.task_id, role="solution", label="its solution")
     text = (
         f"with the clock {SHIFT_WORDS} ahead its solution is {_why(moved)}, score {now.score}; "
         f"now it is {_why(sound[0])}, score {was.score}"
     )
-    book.add("defect", "clock-decides", solution, text)
+    book.add("defect", CLOCK, solution, text)
 
 
 def _must_not(hand_in: HandIn, tries: Sequence[Attempt], book: _Book, *, unscored: bool) -> None:
@@ -230,7 +235,7 @@ def _agree(hand_in: HandIn, tries: Sequence[Attempt], book: _Book) -> None:
             parts.append(f"metrics {', '.join(moved[:_METRICS_SHOWN])} differ")
         if parts:
             text = f"repeats of {_named(hand_in)} do not agree: {'; '.join(parts)}"
-            book.add("defect", "repeats-differ", hand_in, text)
+            book.add("defect", REPEATS, hand_in, text)
             return
 
 

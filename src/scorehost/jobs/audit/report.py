@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from scorehost.attempt.atomic import write_atomic
 from scorehost.errors import UsageError
+from scorehost.jobs.audit.commands import Commands
 from scorehost.jobs.audit.judging import judge
-from scorehost.jobs.audit.staging import read_kit
+from scorehost.jobs.audit.staging import read_kit, remove_staged, staged_at
 from scorehost.jobs.folder import JobFolder
 from scorehost.jobs.reading import read_job
 from scorehost.jobs.select import selected_tasks
-from scorehost.model.audit import AuditReport, HandIn
+from scorehost.model.audit import AuditReport
 from scorehost.model.json import dump
 
 if TYPE_CHECKING:
@@ -38,15 +39,18 @@ def report_of(
 ) -> AuditReport:
     """Reads the audit's job back, judges it, and writes audit.json beside its summary.json.
 
-    `moved` is the job in which the clock was ahead, where there was need of one.
+    `moved` is the job in which the clock was ahead, where there was need of one. What was staged goes when
+    nothing needs it any more: neither a resume of the audit nor the command of a finding.
     """
     if asked.staged is None:
         raise UsageError(f"{outcome.job_id} is no audit.", hint="Start one with `scorehost audit`.")
-    job = read_job(JobFolder(outcome.folder))
+    folder = JobFolder(outcome.folder)
+    job = read_job(folder)
     kit = read_kit(asked.staged)
     tasks = {task.task_id: task for task in selected_tasks(asked, dataset)}
+    jobs = [outcome] if moved is None else [outcome, moved]
     ahead = () if moved is None else read_job(JobFolder(moved.folder)).attempts
-    found = judge(tasks, job, kit, _Commands(asked, dataset), ahead=ahead)
+    found = judge(tasks, job, kit, Commands(asked, dataset, folder), ahead=ahead)
     report = AuditReport(
         dataset=str(dataset.root),
         job_id=outcome.job_id,
@@ -61,56 +65,37 @@ def report_of(
         findings=found.findings,
         passed=found.passed,
         unsound=found.unsound,
-        complete=outcome.status == "complete",
-        exit_status=_status(outcome, found.findings),
-        message=outcome.message,
+        complete=all(one.status == "complete" for one in jobs),
+        exit_status=_status(jobs, found.findings),
+        message="\n".join(one.message for one in jobs if one.message),
     )
     write_atomic(outcome.folder / REPORT, dump(report.model_dump(mode="json")))
+    if report.complete and report.exit_status in (0, 1) and not _needed(asked.staged, report):
+        remove_staged(asked.staged)
     return report
 
 
-def _status(outcome: JobOutcome, findings: tuple[AuditFinding, ...]) -> int:
-    if outcome.exit_status in (_INTERRUPTED, _UNABLE):
-        return outcome.exit_status
-    if outcome.status != "complete" or any(one.level == "error" for one in findings):
+def told_before(asked: RunOptions) -> AuditReport | None:
+    """The report of an audit that has come to its end and has nothing left to score; else None.
+
+    `asked` is what `resumed_options` gave.
+    """
+    if asked.resume is None or asked.staged is None or staged_at(asked.staged):
+        return None
+    try:
+        return AuditReport.model_validate_json((Path(asked.resume) / REPORT).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def _needed(place: Path, report: AuditReport) -> bool:
+    return any(f"/{place.name}/" in one.command for one in report.findings)
+
+
+def _status(jobs: list[JobOutcome], findings: tuple[AuditFinding, ...]) -> int:
+    for one in jobs:
+        if one.exit_status in (_INTERRUPTED, _UNABLE):
+            return one.exit_status
+    if any(one.status != "complete" for one in jobs) or any(one.level == "error" for one in findings):
         return 3
     return 1 if any(one.level == "defect" for one in findings) else 0
-
-
-class _Commands:
-    """The command that scores a hand-in of the audit once more, by itself."""
-
-    def __init__(self, asked: RunOptions, dataset: Dataset) -> None:
-        self._asked, self._dataset = asked, dataset
-
-    def __call__(self, hand_in: HandIn) -> str:
-        task = self._dataset.tasks[hand_in.task_id]
-        word = hand_in.name
-        if hand_in.role == "wrong":
-            word = "wrong:" + hand_in.name.removeprefix("wrong-")
-        elif hand_in.role in ("mutant", "attack") and self._asked.staged is not None:
-            word = _near(self._asked.staged / hand_in.name / hand_in.task_id)
-        if self._asked.gold is None and self._asked.profiles is None:
-            return shlex.join(["scorehost", "score", _near(task.folder), word])
-        # `score` has no private gold and no other profiles.
-        named = f"{hand_in.name}={word}" if hand_in.role in ("mutant", "attack") else word
-        words = [
-            "scorehost",
-            "run",
-            _near(self._dataset.root),
-            "--task",
-            hand_in.task_id,
-            "--submission",
-            named,
-        ]
-        if self._asked.gold is not None:
-            words += ["--gold", _near(self._asked.gold)]
-        if self._asked.profiles is not None:
-            words += ["--profiles", _near(self._asked.profiles)]
-        return shlex.join(words)
-
-
-def _near(path: Path) -> str:
-    """A path as one types it here: relative when it lies below the working directory."""
-    text = os.path.relpath(path)
-    return str(path.absolute()) if text.startswith("..") else text

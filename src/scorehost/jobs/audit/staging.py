@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -12,18 +16,19 @@ from scorehost.jobs.audit.attacks.files import Link
 from scorehost.jobs.audit.attacks.kit import EMPTY_LABEL, attacks, empty_files
 from scorehost.jobs.audit.mutants import mutants
 from scorehost.jobs.audit.subject import subject_of
+from scorehost.jobs.folder import JOB_FILE, job_ids, remove_tree
 from scorehost.model.audit import HandIn, Kit
 from scorehost.model.json import dump
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from scorehost.jobs.audit.attacks.files import Content
     from scorehost.spec.dataset import Task
 
 KIT = "kit.json"
 PLACE = "audits"  # beside the jobs
+ORPHAN_SECONDS = 86_400.0  # an audit that is just being planned has no job.json yet
 
 
 def stage(tasks: Iterable[Task], place: Path, *, with_attacks: bool) -> Kit:
@@ -66,6 +71,40 @@ def read_kit(place: Path) -> Kit:
             f"{place / KIT} cannot be read: what the audit handed in is not known any more.",
             hint="Start a new audit.",
         ) from None
+
+
+def staged_at(place: Path) -> bool:
+    """Whether what was staged is still there."""
+    return (place / KIT).is_file()
+
+
+def remove_staged(place: Path) -> None:
+    """Removes what was staged for one audit, and the folder of all such places when it was the last."""
+    remove_tree(place)
+    with suppress(OSError):
+        place.parent.rmdir()
+
+
+def sweep_staged(out: Path) -> None:
+    """Removes places below `out` that are a day old and that no job names: their jobs were deleted.
+
+    While a job cannot be read nothing is removed: it may name any of them.
+    """
+    try:
+        places = [path for path in (out / PLACE).iterdir() if path.is_dir() and not path.is_symlink()]
+        old = [path for path in places if time.time() - path.stat().st_mtime > ORPHAN_SECONDS]
+        named = {_place_of(out / job_id / JOB_FILE) for job_id in (job_ids(out) if old else ())}
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    for place in old:
+        if place.name not in named:
+            remove_staged(place)
+
+
+def _place_of(record: Path) -> str | None:
+    # Not as a JobRecord: to check that of a large job takes long, and another version may have written it.
+    staged = json.loads(record.read_bytes())["asked"].get("staged")
+    return None if staged is None else Path(staged).name
 
 
 def _write(folder: Path, files: Mapping[str, Content]) -> None:

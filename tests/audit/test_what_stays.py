@@ -1,0 +1,147 @@
+"""What an audit leaves behind: its job, and what it staged only as long as something needs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import time
+
+import pytest
+from archived import Archiving
+from scripted_jobs import make_dataset, make_task, run
+
+from scorehost.errors import UsageError
+from scorehost.jobs.audit.asking import asked_audit
+from scorehost.jobs.audit.report import report_of, told_before
+from scorehost.jobs.options import RunOptions
+from scorehost.jobs.resume import resumed_options
+from scorehost.model.failure import Phase
+
+FAIL = {"status": "FAIL"}
+RIGHT = b"41\n17\n"
+
+
+@pytest.fixture
+def dataset(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    task = make_task(tmp_path, "t")
+    (task.solution / "artifacts").mkdir(parents=True)
+    (task.solution / "artifacts" / "answer.txt").write_bytes(RIGHT)
+    return make_dataset(tmp_path, task)
+
+
+def sound(_order, files):
+    return {} if files.get("answer") == RIGHT else FAIL
+
+
+def audited(dataset, verdict, **changes):
+    asked = asked_audit(RunOptions(dataset=dataset.root, out=dataset.root / "runs"), dataset, attacks=True)
+    outcome = run(
+        dataset.root,
+        dataset,
+        Archiving(verdict),
+        submissions=asked.submissions,
+        staged=asked.staged,
+        **changes,
+    )
+    return report_of(outcome, asked, dataset, seconds=1.0), asked
+
+
+def test_of_a_finished_audit_one_folder_stays(dataset):
+    report, asked = audited(dataset, sound)
+    assert report.exit_status == 0
+    assert not asked.staged.exists()
+    assert not (dataset.root / "runs" / "audits").exists()
+
+
+def test_the_command_of_a_finding_scores_the_very_bytes_that_passed_from_the_jobs_archive(dataset):
+    report, _asked = audited(dataset, lambda _order, files: {} if "answer" in files else FAIL)
+    assert report.exit_status == 1
+    (found,) = (one for one in report.findings if one.submission == "empty-file")
+    archived = f"runs/{report.job_id}/attempts/t/empty-file/1.1"
+    assert found.command == f"scorehost score tasks/t {archived}"
+    assert (dataset.root / archived / "artifacts" / "answer.txt").read_bytes() == b""
+    assert not (dataset.root / "runs" / "audits").exists()
+
+
+def test_what_was_staged_stays_while_the_machinery_left_something_unscored(dataset):
+    def broken(order, files):
+        if order.key.submission == "mutant-1":
+            return {"kind": "host_lost", "phase": Phase.EVALUATE}
+        return sound(order, files)
+
+    report, asked = audited(dataset, broken)
+    assert report.exit_status == 0  # a mutant that was not scored is nobody's defect
+    report, asked = audited(
+        dataset,
+        lambda order, files: (
+            {"kind": "host_lost"} if order.key.submission == "empty" else sound(order, files)
+        ),
+    )
+    assert report.exit_status == 3
+    assert (asked.staged / "kit.json").is_file()
+
+
+def test_a_finished_audit_that_is_taken_up_again_tells_its_report_and_scores_nothing(dataset):
+    report, _asked = audited(dataset, sound)
+    again = resumed_options(RunOptions(out=dataset.root / "runs", resume=report.job_id))
+    assert told_before(again) == report
+    with pytest.raises(UsageError, match="What the audit handed in is not in"):
+        run(dataset.root, dataset, Archiving(sound), resume=report.job_id)
+
+
+def test_repeats_that_differ_are_shown_again_by_a_run_with_as_many_repeats(dataset):
+    scores = iter((0.25, 0.75))
+
+    def moody(order, files):
+        return {"score": next(scores)} if order.key.submission == "solution" else sound(order, files)
+
+    asked = asked_audit(
+        RunOptions(dataset=dataset.root, out=dataset.root / "runs", repeat=2), dataset, attacks=False
+    )
+    outcome = run(
+        dataset.root, dataset, Archiving(moody), submissions=asked.submissions, staged=asked.staged, repeat=2
+    )
+    report = report_of(outcome, asked, dataset, seconds=1.0)
+    (found,) = (one for one in report.findings if one.level == "defect")
+    assert found.command == "scorehost run . --task t --submission solution --repeat 2"
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"), [("gold", ["--gold", "other"]), ("profiles", ["--profiles", "other"])]
+)
+def test_a_command_names_private_gold_and_other_profiles(dataset, extra, words):
+    place = dataset.root / "other"
+    asked = asked_audit(
+        RunOptions(dataset=dataset.root, out=dataset.root / "runs", **{extra: place}), dataset, attacks=True
+    )
+    outcome = run(dataset.root, dataset, Archiving(), submissions=asked.submissions, staged=asked.staged)
+    report = report_of(outcome, asked, dataset, seconds=1.0)
+    (found,) = (one for one in report.findings if one.submission == "empty-file")
+    archived = f"runs/{report.job_id}/attempts/t/empty-file/1.1"
+    line = ["scorehost", "run", ".", "--task", "t", "--submission", f"empty-file={archived}", *words]
+    assert shlex.split(found.command) == line
+
+
+@pytest.mark.parametrize(("hours", "stays"), [(1, True), (25, False)])
+def test_what_a_deleted_audit_staged_goes_with_the_next_audit_once_it_is_a_day_old(dataset, hours, stays):
+    orphan = dataset.root / "runs" / "audits" / "20261129-000000-0000"
+    orphan.mkdir(parents=True)
+    then = time.time() - hours * 3600
+    os.utime(orphan, (then, then))
+    audited(dataset, sound)
+    assert orphan.exists() == stays
+
+
+@pytest.mark.parametrize("record", ["named", "torn"])
+def test_what_an_audit_staged_that_may_go_on_never_goes_with_another(dataset, record):
+    place = dataset.root / "runs" / "audits" / "20261129-000000-0000"
+    place.mkdir(parents=True)
+    os.utime(place, (0, 0))
+    job = dataset.root / "runs" / "20261129-000001-0000"
+    job.mkdir()
+    text = json.dumps({"asked": {"staged": str(place)}}) if record == "named" else "{"
+    (job / "job.json").write_text(text)
+    audited(dataset, sound)
+    assert place.exists()
