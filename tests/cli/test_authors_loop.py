@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import shutil
 from contextlib import asynccontextmanager
 
 import anyio
@@ -134,7 +136,7 @@ def changes_after(options, act):
             act()
         sleeps.append(seconds)
 
-    return api.wait_for_change(options, before, sleep=sleep)
+    return api.wait_for_change(before, sleep=sleep)
 
 
 def test_a_change_of_a_task_or_of_the_submission_is_seen(dataset, tmp_path):
@@ -152,32 +154,65 @@ def test_other_tasks_jobs_and_caches_are_not_watched(dataset):
         (dataset / path).parent.mkdir(parents=True, exist_ok=True)
         (dataset / path).write_text("x")
     found = api.snapshot(api.RunOptions(dataset=dataset, out=dataset / "runs", submissions=("solution",)))
-    names = {path.removeprefix(f"{dataset}/") for path in found}
+    names = {path.removeprefix(f"{dataset}/") for path in found.files}
     assert "tasks/count-words/evaluator.py" in names
     assert not names & {"tasks/count-words/__pycache__/x.pyc", "runs/1/job.json", "notes.txt"}
 
 
+def second_task(dataset):
+    shutil.copytree(dataset / "tasks/count-words", dataset / "tasks/second")
+    path = dataset / "tasks/second/task.yaml"
+    path.write_text(path.read_text().replace("task_id: count-words", "task_id: second"))
+
+
+def test_a_new_task_is_seen_unless_the_tasks_were_chosen(dataset):
+    new = str(dataset / "tasks/second/task.yaml")
+    options = api.RunOptions(dataset=dataset, out=dataset / "runs", submissions=("solution",))
+    assert changes_after(options, lambda: second_task(dataset)) == [new]
+    chosen = api.snapshot(dataclasses.replace(options, tasks=("count-*",)))
+    assert new not in chosen.files
+
+
+def test_what_was_not_watched_before_is_no_change_when_the_dataset_stops_loading(dataset):
+    (dataset / "notes.txt").write_text("x")
+    path = dataset / "tasks/count-words/task.yaml"
+    options = api.RunOptions(dataset=dataset, out=dataset / "runs", submissions=("solution",))
+    assert changes_after(options, lambda: path.write_text("nonsense: true")) == [str(path)]
+
+
+def test_after_a_change_of_one_task_that_task_alone_is_scored_again(dataset):
+    second_task(dataset)
+    before = api.snapshot(api.RunOptions(dataset=dataset, submissions=("solution",), limit=2))
+    assert set(before.tasks) == {"count-words", "second"}
+    asked = api.narrowed(before, [str(dataset / "tasks/second/evaluator.py")])
+    assert (asked.tasks, asked.limit) == (("second",), None)
+    shared = [str(dataset / "tasks/second/evaluator.py"), str(dataset / "shared/answers.py")]
+    assert api.narrowed(before, shared) is before.options
+
+
 def test_watching_runs_again_after_a_change_and_survives_files_that_do_not_load(dataset, monkeypatch, capsys):
-    waits = iter([["evaluator.py"], ["task.yaml"]])
+    evaluator = str(dataset / "tasks/count-words/evaluator.py")
+    waits = iter([[evaluator], [str(dataset / "dataset.yaml")]])
     runs = []
 
-    def wait(_options, _before):
+    def wait(_before):
         try:
             return next(waits)
         except StopIteration:
             raise KeyboardInterrupt from None
 
-    def once():
-        runs.append(len(runs))
+    def once(asked):
+        runs.append(asked.tasks)
         if len(runs) == 2:
             raise UsageError("The file is half written.")
         return 1
 
     monkeypatch.setattr(api, "wait_for_change", wait, raising=False)
     assert watching.watch(api.RunOptions(dataset=dataset), once) == 1
-    assert runs == [0, 1, 2]
+    assert runs == [(), ("count-words",), ()]
     said = capsys.readouterr().err
-    assert "changed: evaluator.py" in said
+    assert "changed: tasks/count-words/evaluator.py; again: count-words\n" in said
+    assert "changed: dataset.yaml\n" in said
     assert "The file is half written." in said
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scorehost.api.scorer import Scored, Scorer
     from scorehost.api.scorer_block import open_scorer
     from scorehost.api.shelling import Look, look_into
-    from scorehost.api.watching import snapshot, wait_for_change
+    from scorehost.api.watching import Watched, narrowed, snapshot, wait_for_change
     from scorehost.hosts.clean import CleanReport
     from scorehost.jobs.attempt_logs import AttemptLog, Wanted
     from scorehost.jobs.compare.markdown import comparison_markdown
@@ -61,6 +61,8 @@ _WHERE = {
     "moving_tags": "scorehost.api.locking",
     "Look": "scorehost.api.shelling",
     "look_into": "scorehost.api.shelling",
+    "Watched": "scorehost.api.watching",
+    "narrowed": "scorehost.api.watching",
     "snapshot": "scorehost.api.watching",
     "wait_for_change": "scorehost.api.watching",
     "engine_host": "scorehost.api.place",
@@ -115,6 +117,7 @@ __all__ = [
     "Trial",
     "Wanted",
     "Watch",
+    "Watched",
     "Words",
     "audit",
     "check",
@@ -130,6 +133,7 @@ __all__ = [
     "logs",
     "look_into",
     "moving_tags",
+    "narrowed",
     "open_scorer",
     "own_masker",
     "plan",

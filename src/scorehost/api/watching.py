@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ from scorehost.jobs.select import selected_tasks
 from scorehost.spec.loading import load_dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from scorehost.jobs.options import RunOptions
 
@@ -22,18 +24,72 @@ MOST = 50_000
 _SKIPPED = frozenset({"__pycache__", ".git", ".venv", "node_modules"})
 _SHARED = ("dataset.yaml", "ageval.yaml", "profiles.yaml", "shared", "evaluation", "environment")
 
-Snapshot = dict[str, tuple[int, int]]
-"""path -> its time of change (ns) and size (bytes)"""
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What bears on a job: where it lies, the folders of its tasks by id, and every file as it was.
+
+    `files` are path -> (time of change in ns, size in bytes). Where the dataset does not load there are no
+    `tasks`.
+    """
+
+    options: RunOptions
+    roots: tuple[Path, ...]
+    tasks: Mapping[str, Path]
+    files: Mapping[str, tuple[int, int]]
 
 
-def snapshot(options: RunOptions) -> Snapshot:
+def snapshot(options: RunOptions) -> Watched:
     """All files that bear on the job of `options`, as they are now (plain blocking code).
 
     Where the dataset does not load, everything in its folder is watched. At most 50,000 files.
     """
+    tasks: dict[str, Path] = {}
+    try:
+        dataset = load_dataset(options.dataset, profiles=options.profiles, gold=options.gold)
+        tasks = {task.task_id: task.folder for task in selected_tasks(options, dataset)}
+        roots = [*tasks.values(), *(options.dataset / name for name in _SHARED)]
+    except ScorehostError:
+        roots = [options.dataset]
+    roots += _handed_in(options)
+    return Watched(options, tuple(roots), tasks, _state(options, roots))
+
+
+def wait_for_change(before: Watched, *, sleep: Callable[[float], None] = time.sleep) -> list[str]:
+    """Blocks until something differs from `before` and is quiet again; the paths that changed, in order."""
+    while True:
+        sleep(POLL_SECONDS)
+        now = _state(before.options, before.roots)
+        if now == before.files:
+            continue
+        while True:
+            sleep(QUIET_SECONDS)
+            later = _state(before.options, before.roots)
+            if later == now:
+                break
+            now = later
+        changed = sorted(path for path in {*before.files, *now} if before.files.get(path) != now.get(path))
+        if changed:
+            return changed
+
+
+def narrowed(before: Watched, changed: Iterable[str]) -> RunOptions:
+    """The options of a job of those tasks that changed; of all when anything else changed too."""
+    found = set()
+    for path in changed:
+        own = [task_id for task_id, folder in before.tasks.items() if Path(path).is_relative_to(folder)]
+        if not own:
+            return before.options
+        found.update(own)
+    return dataclasses.replace(before.options, tasks=tuple(sorted(found)), tags=(), limit=None)
+
+
+def _state(options: RunOptions, roots: Iterable[Path]) -> dict[str, tuple[int, int]]:
     out = options.out.resolve()
-    found: Snapshot = {}
-    for root in _roots(options):
+    found: dict[str, tuple[int, int]] = {}
+    # Without --task a task that is new belongs to the job too.
+    fresh = () if options.tasks else sorted(options.dataset.glob("tasks/*/task.yaml"))
+    for root in (*roots, *fresh):
         for path in _files(root, out):
             try:
                 status = path.stat()
@@ -45,36 +101,7 @@ def snapshot(options: RunOptions) -> Snapshot:
     return found
 
 
-def wait_for_change(
-    options: RunOptions, before: Snapshot, *, sleep: Callable[[float], None] = time.sleep
-) -> list[str]:
-    """Blocks until something differs from `before` and is quiet again; the paths that changed, in order."""
-    while True:
-        sleep(POLL_SECONDS)
-        now = snapshot(options)
-        if now == before:
-            continue
-        while True:
-            sleep(QUIET_SECONDS)
-            later = snapshot(options)
-            if later == now:
-                break
-            now = later
-        changed = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
-        if changed:
-            return changed
-
-
-def _roots(options: RunOptions) -> Iterator[Path]:
-    root = options.dataset
-    try:
-        dataset = load_dataset(root, profiles=options.profiles, gold=options.gold)
-        folders = [task.folder for task in selected_tasks(options, dataset)]
-    except ScorehostError:
-        yield root
-    else:
-        yield from folders
-        yield from (root / name for name in _SHARED)
+def _handed_in(options: RunOptions) -> Iterator[Path]:
     for path in (options.profiles, options.gold, options.submissions_dir, options.predictions):
         if path is not None:
             yield path

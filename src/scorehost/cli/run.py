@@ -100,14 +100,14 @@ def run(ctx: click.Context, /, *, pairs: tuple[str, ...], as_json: bool, watchin
     # Imported here: it loads the models, which --help can do without.
     from scorehost.cli.outcome import show  # noqa: PLC0415
 
-    def once() -> int:
+    def once(asked: api.RunOptions) -> int:
         with display(verbose=verbose_of(ctx) > 0) as watch:
-            outcome = anyio.run(api.run, options, watch)
+            outcome = anyio.run(api.run, asked, watch)
         show(outcome, as_json=as_json)
         return outcome.exit_status
 
     if not watching:
-        return once()
+        return once(options)
     if options.resume is not None or as_json:
         raise click.UsageError("--watch makes a new job each time: not with --resume or --json.")
     from scorehost.cli.watching import watch as watch_files  # noqa: PLC0415 - as above

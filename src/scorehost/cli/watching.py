@@ -18,27 +18,36 @@ _INTERRUPTED = 130
 _NAMED = 3
 
 
-def watch(options: api.RunOptions, once: Callable[[], int]) -> int:
+def watch(options: api.RunOptions, once: Callable[[api.RunOptions], int]) -> int:
     """Calls `once` (which runs the job and gives its status) now and after each change; the last status.
 
-    Files that do not load are told, and watched until they do.
+    After a change of some tasks alone the job is of these. Files that do not load are told, and watched until
+    they do.
     """
     # Imported here: what tells of errors need not load where there is none.
     from scorehost.cli.failures import tell  # noqa: PLC0415
 
+    asked = options
     while True:
         before = api.snapshot(options)
         try:
-            status = once()
+            status = once(asked)
         except InputError as error:
             status = tell(error, verbose=False)
         if status == _INTERRUPTED:
             return status
-        click.echo(f"watching {count(len(before), 'file')}; Ctrl-C ends it", err=True)
+        click.echo(f"watching {count(len(before.files), 'file')}; Ctrl-C ends it", err=True)
         try:
-            changed = api.wait_for_change(options, before)
+            changed = api.wait_for_change(before)
         except KeyboardInterrupt:
             return status
-        names = ", ".join(Path(path).name for path in changed[:_NAMED])
+        asked = api.narrowed(before, changed)
+        names = ", ".join(_short(path, options.dataset) for path in changed[:_NAMED])
         more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
-        click.echo(visible(f"changed: {names}{more}"), err=True)
+        only = "" if asked is before.options else f"; again: {', '.join(asked.tasks)}"
+        click.echo(visible(f"changed: {names}{more}{only}"), err=True)
+
+
+def _short(path: str, root: Path) -> str:
+    found = Path(path)
+    return str(found.relative_to(root)) if found.is_relative_to(root) else found.name
