@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import secrets
 import subprocess
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +46,7 @@ for folder in ("/dev/shm", "/tmp"):
 print("ready", flush=True)
 os.read(0, 1)
 """
+ANSWER = {"id": "answer", "path": "artifacts/answer.txt"}
 MAPPED = f"""
 import json, subprocess, sys
 HOLD = {HOLD!r}
@@ -65,10 +68,13 @@ def evaluate(inputs):
     print(done.stderr)
     return {"status": "PASS", "metrics": {"beside": json.loads(done.stdout)}}
 """
+# All of it in one file: a host that takes no folders is fed over the channel.
+FED = SINGLE.replace("code/attack/all.py", "attack.pyz").replace('"beside": json', '"fed": json')
+ONE_FILE = {"publishable": [{"id": "attack", "path": "artifacts/attack.pyz"}, ANSWER]}
 ARTIFACTS = {
     "publishable": [
         {"id": "attack", "path": "artifacts/code", "kind": "tree"},
-        {"id": "answer", "path": "artifacts/answer.txt"},
+        ANSWER,
     ]
 }
 LIMITS = {"exec_seconds": 100, "memory_mb": 256}
@@ -110,8 +116,14 @@ def privileged() -> Iterator[str]:
 
 
 def attack_files() -> dict[str, bytes]:
-    """The attack as artifacts of a submission."""
-    return {f"artifacts/code/attack/{path.name}": path.read_bytes() for path in ATTACK.glob("*.py")}
+    """The attack as artifacts of a submission, as a folder and as one file."""
+    single = io.BytesIO()
+    with zipfile.ZipFile(single, "w") as archive:
+        archive.writestr("__main__.py", "from attack.all import main\nmain()\n")
+        for path in ATTACK.glob("*.py"):
+            archive.write(path, f"attack/{path.name}")
+    folder = {f"artifacts/code/attack/{path.name}": path.read_bytes() for path in ATTACK.glob("*.py")}
+    return {**folder, "artifacts/attack.pyz": single.getvalue(), "artifacts/answer.txt": b"42"}
 
 
 @dataclass
@@ -143,12 +155,12 @@ def found(privileged, tmp_path_factory) -> Found:
 def attacked(folder: Path, runtime: str, image: str) -> dict[str, dict]:
     """What each place saw and tried: place -> {observed, tried}."""
 
-    async def scored(evaluator: str, name: str, **evaluation) -> dict:
+    async def scored(evaluator: str, name: str, artifacts: dict, **evaluation) -> dict:
         root = write_task(
             folder / name,
             evaluator,
             gold={"gold.txt": GOLD},
-            artifacts=ARTIFACTS,
+            artifacts=artifacts,
             limits=LIMITS,
             evaluation=evaluation,
         )
@@ -158,7 +170,7 @@ def attacked(folder: Path, runtime: str, image: str) -> dict[str, dict]:
             "evaluate_host": {"runtime": runtime},
         }
         (root / "profiles.yaml").write_text(yaml.safe_dump(profiles))
-        submission = write_submission(folder / f"{name}-s", {**attack_files(), "artifacts/answer.txt": b"42"})
+        submission = write_submission(folder / f"{name}-s", attack_files())
         job = new_job_id()
         async with open_engine() as engine:
             done = await score_one(engine, root, submission, job, folder / f"{name}-runs")
@@ -174,6 +186,8 @@ def attacked(folder: Path, runtime: str, image: str) -> dict[str, dict]:
         },
         "evaluator_environment": "other",
     }
-    return anyio.run(lambda: scored(MAPPED, "mapped", **mapped)) | anyio.run(
-        lambda: scored(SINGLE, "single", docker_image=image)
+    return (
+        anyio.run(lambda: scored(MAPPED, "mapped", ARTIFACTS, **mapped))
+        | anyio.run(lambda: scored(SINGLE, "single", ARTIFACTS, docker_image=image))
+        | anyio.run(lambda: scored(FED, "fed", ONE_FILE, docker_image=image))
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from attack import ATTEMPTS, files, gold, kernel, network, processes  # noqa: F401 - they register at import
+from attack import ATTEMPTS, BESIDE, files, gold, kernel, network, processes  # noqa: F401 - they register at import
 
 pytestmark = pytest.mark.docker
 
@@ -20,7 +20,7 @@ def test_refused(found, name):
     said = {
         f"{runtime}/{place}": seen[place]["tried"].get(name, "was not tried")
         for runtime, seen in found.seen.items()
-        for place in ATTEMPTS[name].places
+        for place in (*ATTEMPTS[name].places, *(["fed"] if BESIDE in ATTEMPTS[name].places else []))
     }
     assert said
     assert {where: text for where, text in said.items() if not text.startswith("refused: ")} == {}
