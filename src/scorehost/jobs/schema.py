@@ -1,4 +1,4 @@
-"""JSON Schemas of every format, generated from the models: `python -m scorehost.spec.schema docs/schema`."""
+"""JSON Schemas of every format, generated from the models: `python -m scorehost.jobs.schema docs/schema`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, TypeAdapter
 
+from scorehost.jobs.record import JobRecord
 from scorehost.model.audit import AuditReport
 from scorehost.model.call import CallRecord
 from scorehost.model.check import CheckRow
@@ -16,6 +17,7 @@ from scorehost.model.comparison import Comparison
 from scorehost.model.failure import Failure
 from scorehost.model.frozen import Frozen
 from scorehost.model.lock import Lock
+from scorehost.model.report import ReportDocument
 from scorehost.model.result import Result
 from scorehost.model.summary import Summary
 from scorehost.spec.dataset import DatasetFile, Expectation, SubmissionCard
@@ -42,7 +44,9 @@ MADE: dict[str, type[BaseModel]] = {
     "result": Result,
     "checks": ChecksFile,
     "failure": Failure,
+    "job": JobRecord,
     "summary": Summary,
+    "report": ReportDocument,
     "comparison": Comparison,
     "audit": AuditReport,
     "lock": Lock,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scorehost.model.json import dump
+from scorehost.model.report import ReportDocument, ReportRow
 
 if TYPE_CHECKING:
     from scorehost.jobs.report.content import Report, ReportedAttempt
-
-FORMAT = "scorehost.report/1"
 
 
 def json_report(report: Report) -> bytes:
@@ -18,25 +17,23 @@ def json_report(report: Report) -> bytes:
 
     Control and format characters are spelled `\u202e`: the same to a reader of JSON, harmless on a terminal.
     """
-    data = dump(
-        {
-            "format": FORMAT,
-            "job_id": report.job_id,
-            "name": report.name,
-            "dataset_id": report.dataset_id,
-            "dataset_version": report.dataset_version,
-            "scorehost": report.scorehost,
-            "created_at": report.created_at,
-            "status": report.status,
-            "parent": report.parent,
-            "planned": report.planned,
-            "unfinished": report.unfinished,
-            "damaged": list(report.damaged),
-            "private": report.private,
-            "summary": None if report.summary is None else report.summary.model_dump(mode="json"),
-            "attempts": [_attempt(one) for one in report.attempts],
-        }
+    document = ReportDocument(
+        job_id=report.job_id,
+        name=report.name,
+        dataset_id=report.dataset_id,
+        dataset_version=report.dataset_version,
+        scorehost=report.scorehost,
+        created_at=report.created_at,
+        status=report.status,
+        parent=report.parent,
+        planned=report.planned,
+        unfinished=report.unfinished,
+        damaged=report.damaged,
+        private=report.private,
+        summary=report.summary,
+        attempts=tuple(map(_attempt, report.attempts)),
     )
+    data = dump(document.model_dump(mode="json"))
     text = data.decode()
     return "".join(char if char.isprintable() or char == "\n" else _spelled(char) for char in text).encode()
 
@@ -45,16 +42,16 @@ def _spelled(char: str) -> str:
     return json.dumps(char)[1:-1]
 
 
-def _attempt(one: ReportedAttempt) -> dict[str, Any]:
-    return {
+def _attempt(one: ReportedAttempt) -> ReportRow:
+    return ReportRow(
         **one.key.model_dump(),
-        "status": one.status,
-        "score": one.score,
-        "seconds": round(one.seconds, 3),
-        "timing": dict(one.timing),
-        "reason": one.reason,
-        "error": None if one.error is None else one.error.model_dump(mode="json"),
-        "metrics": dict(one.metrics),
-        "checks": [dict(row) for row in one.checks],
-        "carried_from": one.carried_from,
-    }
+        status=one.status,
+        score=one.score,
+        seconds=round(one.seconds, 3),
+        timing=dict(one.timing),
+        reason=one.reason,
+        error=one.error,
+        metrics=dict(one.metrics),
+        checks=tuple(dict(row) for row in one.checks),
+        carried_from=one.carried_from,
+    )

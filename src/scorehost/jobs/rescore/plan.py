@@ -32,6 +32,16 @@ Images = Mapping[str, TaskImages]
 """task id -> its images as the engine has them now"""
 
 NAMED = 5
+_WHY = {
+    "task": "task.yaml changed",
+    "evaluator": "evaluator.py, lib/ or shared/ changed",
+    "gold": "the gold set changed",
+    "limits": "limits changed",
+    "sdk": "the runner or the SDK of scorehost changed",
+    "images": "an image changed",
+    "unknown": "it is not known what scored them",
+    "ERROR": "they were ERROR",
+}
 REFUSED = "invalid_submission"
 
 
@@ -117,8 +127,8 @@ class _Again:
                 f"are, such as {unarchived[0]}; `scorehost run` scores them from the submission itself."
             )
         if self.changed_only:
-            reasons = ", ".join(f"{part} {count}" for part, count in sorted(why.items()))
-            told = f": {reasons}" if reasons else "; nothing changed"
+            reasons = ", ".join(f"{count} since {_WHY[part]}" for part, count in sorted(why.items()))
+            told = f": {reasons}" if reasons else ", since nothing changed"
             self.warn(f"{len(again)} of {len(attempts)} attempts are scored again{told}")
         return again
 
