@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scorehost.cli.text import shorten, visible
+from scorehost.cli.text import shorten, typed, visible
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,10 @@ def test_only_what_is_asked_for_is_kept():
 def test_a_shortened_text_fits_and_says_that_it_was_cut():
     assert shorten("abcdef", 4) == "abc…"
     assert shorten("abcd", 4) == "abcd"
+
+
+def test_a_path_below_the_working_directory_is_shown_as_one_types_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert typed(tmp_path / "runs" / "j") == "runs/j"
+    assert typed("runs/j") == "runs/j"
+    assert typed(tmp_path.parent / "elsewhere") == str(tmp_path.parent / "elsewhere")

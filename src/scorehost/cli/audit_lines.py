@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from scorehost.cli.stdout import write
-from scorehost.cli.text import count, visible
+from scorehost.cli.text import count, typed, visible
 from scorehost.model.json import dump
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def audit_lines(report: AuditReport) -> Iterator[str]:
     if report.findings:
         yield ""
     yield from map(visible, _sums(report))
-    yield visible(f"audit  {report.folder}  ({_size(report)})")
+    yield visible(f"audit  {typed(report.folder)}  ({_size(report)})")
 
 
 def _lines(one: AuditFinding) -> Iterator[str]:

@@ -11,7 +11,7 @@ import click
 from scorehost.cli.stdout import write
 from scorehost.cli.summary import summary_lines
 from scorehost.cli.tables import attempt_lines
-from scorehost.cli.text import score_text, visible
+from scorehost.cli.text import score_text, typed, visible
 from scorehost.model.json import dump
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def show_one(outcome: JobOutcome) -> None:
         lines.append(f"{status}  score {score_text(row.score)}  {visible(row.reason)}".rstrip())
         if row.error is not None and row.error.hint:
             lines.append(visible(f"  {row.error.hint}"))
-        lines.append(visible(f"  {outcome.folder / 'attempts' / row.key.folder}"))
+        lines.append(visible(f"  {typed(outcome.folder / 'attempts' / row.key.folder)}"))
     if not outcome.rows:
         lines.append("not scored")
     if outcome.message:
@@ -94,7 +94,7 @@ def _attempt(row: Row) -> dict[str, Any]:
 def _foot(outcome: JobOutcome) -> list[str]:
     lines = [
         "",
-        visible(f"job        {outcome.folder}  ({outcome.status})"),
+        visible(f"job        {typed(outcome.folder)}  ({outcome.status})"),
         f"root hash  {outcome.root_hash}",
     ]
     if outcome.message:

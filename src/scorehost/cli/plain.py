@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Self, TextIO
 
-from scorehost.cli.text import count, score_text, visible
+from scorehost.cli.text import count, score_text, typed, visible
 
 if TYPE_CHECKING:
     from scorehost.api import JobEvent, Row
@@ -50,7 +50,7 @@ def event_line(event: JobEvent, *, verbose: bool = False) -> str | None:
     if event.kind == "job_started":
         planned, done = event.fields.get("planned", 0), event.fields.get("done", 0)
         kept = f", {done} of them done before" if done else ""
-        return visible(f"job {event.fields.get('folder', '')}: {count(planned, 'attempt')}{kept}")
+        return visible(f"job {typed(event.fields.get('folder', ''))}: {count(planned, 'attempt')}{kept}")
     said = next((str(event.fields[name]) for name in _TELLING if event.fields.get(name)), "")
     parts = [_WORDS.get(event.kind, f"{event.kind}:"), str(event.key or ""), said]
     return visible(" ".join(part for part in parts if part))

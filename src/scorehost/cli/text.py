@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Control, format (bidi overrides among them), surrogate, line and paragraph separators, unassigned.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Cn"})
@@ -25,6 +30,15 @@ def _escape(char: str) -> str:
         if char not in _SHORT
         else f"\\x{ord(char):02x}"
     )
+
+
+def typed(path: Path | str) -> str:
+    """A path as one types it here: relative when it lies below the working directory."""
+    try:
+        text = os.path.relpath(path)
+    except OSError:  # the working directory is gone
+        return str(path)
+    return str(path) if text.startswith("..") else text
 
 
 def shorten(text: str, width: int) -> str:
