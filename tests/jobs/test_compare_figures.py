@@ -73,6 +73,7 @@ def test_the_interval_takes_the_order_statistics_that_it_says():
         ([], [], "fewer than two tasks"),
         ([0.5], [1.0], "fewer than two tasks"),
         ([0.5, 0.5, 0.5], [1.0] * 3, "no spread"),
+        ([0.2 - 0.1, 0.8 - 0.7, 0.5 - 0.4], [1.0] * 3, "no spread"),  # but for the last bits
         ([0.0, 1.0], [0.0, 0.0], "no weight"),
         ([0.0, 1.0], [0.0, 1.0], "no weight"),
     ],

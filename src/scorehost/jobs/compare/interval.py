@@ -15,6 +15,7 @@ CONFIDENCE = 0.95
 SEED = 20261130
 RESAMPLES, RESAMPLES_OF_MANY, MANY = 9_999, 1_999, 1_000  # fewer where there are more than MANY tasks
 FEW = 20
+ROUNDING = 1e-12  # relative: 0.2 - 0.1 and 0.8 - 0.7 are one difference
 
 
 def bootstrap_interval(
@@ -25,7 +26,7 @@ def bootstrap_interval(
     Tasks are drawn with replacement, each with all of its pairs: attempts of one task are not independent,
     and the tasks stand for those that might have been asked. The ends are the k-th smallest and the k-th
     largest of the resampled means, k = (resamples + 1) * 0.025. Undefined for fewer than two tasks,
-    and where all differences are one.
+    and where all differences are one but for rounding.
 
     Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, section 13.3 (percentile interval); Field &
     Welsh, "Bootstrapping clustered data", Journal of the Royal Statistical Society B 69, 2007, 369-390
@@ -47,7 +48,7 @@ def bootstrap_interval(
 
     if count < 2:  # noqa: PLR2004 - one task alone tells nothing of how tasks vary
         return interval(None, None, "fewer than two tasks have pairs that count")
-    if len(set(differences)) == 1:
+    if max(differences) - min(differences) <= ROUNDING * max(map(abs, differences)):
         # Every draw would give the same mean: an interval without width would claim a certainty.
         return interval(None, None, "all tasks differ by the same amount, which shows no spread")
     if math.fsum(weights) <= 0:
