@@ -10,13 +10,15 @@ from tempfile import TemporaryDirectory
 
 import anyio
 
-from bench import many, rows
+from bench import humaneval, long_job, many, rows, scorer
 from bench.timing import Row, table
 
-ALL = {
+USUAL = {
+    "docker-run": scorer.beside_docker_run,
     "cold": rows.cold,
     "warm": rows.warm,
     "ready": rows.ready,
+    "scorer": scorer.scorer,
     "throughput": rows.throughput,
     "two-stages": rows.two_stages,
     "exec": rows.execs,
@@ -24,6 +26,15 @@ ALL = {
     "help": rows.start_up,
     "thousand": many.thousand,
 }
+MINUTES = {  # measured only when they are named
+    "humaneval": humaneval.humaneval,
+    "long-job": long_job.long_job,
+}
+ALL = {**USUAL, **MINUTES}
+NAMES = (
+    f"rows to measure; without names: {', '.join(USUAL)}. "
+    f"Only by name, since each takes minutes: {', '.join(MINUTES)}"
+)
 
 
 async def measure(names: list[str]) -> list[Row]:
@@ -40,12 +51,12 @@ async def measure(names: list[str]) -> list[Row]:
 def main() -> None:
     """Reads the arguments, prints the table."""
     parser = argparse.ArgumentParser(prog="bench")
-    parser.add_argument("names", nargs="*", help=f"rows to measure: {', '.join(ALL)}; all when none is named")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=NAMES)
     parser.add_argument("--json", type=Path, help="a file to write the rows to")
     asked = parser.parse_args()
     if unknown := sorted(set(asked.names) - set(ALL)):
         parser.error(f"no row is called {', '.join(unknown)}; there are {', '.join(ALL)}")
-    found = anyio.run(measure, asked.names or list(ALL))
+    found = anyio.run(measure, asked.names or list(USUAL))
     print(table(found))
     if asked.json:
         asked.json.write_text(json.dumps([row.as_dict() for row in found], indent=2) + "\n")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import anyio
 
-from bench import datasets, floor
+from bench import datasets, floor, timing
 from bench.product import scoring
-from bench.timing import Row, in_turn
+from bench.timing import Row, in_turn, one_after_another
 
 MIB = 1024 * 1024
 BIG = 200 * MIB
@@ -35,26 +35,20 @@ async def cold(place: Path) -> Row:
 async def warm(place: Path) -> Row:
     """One attempt after another, warm hosts on: each starts as soon as the one before has its verdict."""
     async with scoring(datasets.write(place / "warm", warm=1)) as product:
-
-        async def attempt() -> None:
-            await product.one()
-
-        ours, theirs = await in_turn(attempt, floor.attempt)
+        ours, theirs = await in_turn(lambda: one_after_another(product.one), floor.attempt)
     return Row("attempt, warm hosts on", "0.65 or less", ours * 1e3, theirs * 1e3, "ms", ours / theirs)
 
 
 async def ready(place: Path) -> Row:
     """A host that is ready: from the submission to its verdict."""
     async with scoring(datasets.write(place / "ready", warm=1)) as product:
-        await product.one()
 
         async def attempt() -> float:
-            await anyio.sleep(1.5)  # the next host becomes ready
             begun = time.perf_counter()
             result = await product.one()
             return time.perf_counter() - begun - result.timing.get("cleanup", 0.0)
 
-        ours, theirs = await in_turn(attempt, floor.attempt)
+        ours, theirs = await in_turn(lambda: timing.ready(attempt), floor.attempt)
     return Row(
         "a ready host: checked to bound", "0.25 or less", ours * 1e3, theirs * 1e3, "ms", ours / theirs
     )
@@ -77,20 +71,26 @@ async def throughput(place: Path) -> tuple[Row, Row]:
     return speed, Row("controller's memory so far", "90 MB or less", peak, 0, "MiB")
 
 
-async def two_stages(place: Path) -> Row:
-    """Audit, then verification, against three floors."""
-    dataset = datasets.write(place / "two", evaluator=datasets.TWO_STAGE, **datasets.two_stages())
-    async with scoring(dataset) as product:
+async def two_stages(place: Path) -> tuple[Row, Row]:
+    """Audit, then verification, one attempt after another, against three floors: with the profile that users
+    have, and without its warm hosts.
+    """
+    return (
+        await _two_stages(place / "on", "two stages, warm hosts on / three floors", warm=1),
+        await _two_stages(place / "off", "two stages, warm hosts off / three floors", warm=0),
+    )
 
-        async def attempt() -> None:
-            await product.one()
+
+async def _two_stages(place: Path, what: str, *, warm: int) -> Row:
+    dataset = datasets.write(place, evaluator=datasets.TWO_STAGE, warm=warm, **datasets.two_stages())
+    async with scoring(dataset) as product:
 
         def three() -> None:
             for _ in range(3):
                 floor.attempt()
 
-        ours, theirs = await in_turn(attempt, three)
-    return Row("two stages / three floors", "1.0 or less", ours * 1e3, theirs * 1e3, "ms", ours / theirs)
+        ours, theirs = await in_turn(lambda: one_after_another(product.one), three)
+    return Row(what, "1.0 or less", ours * 1e3, theirs * 1e3, "ms", ours / theirs)
 
 
 async def execs(place: Path) -> Row:

@@ -1,0 +1,53 @@
+"""The Python API's loop on a host that is ready, beside a bare `docker run`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from bench import datasets, floor
+from bench.timing import Row, in_turn, ready
+from scorehost.api import open_scorer
+
+
+async def scorer(place: Path) -> Row:
+    """`await scorer.score(…)` from the call to its return, the host's removal included."""
+    dataset = datasets.write(place / "scorer", warm=1)
+    async with open_scorer(dataset) as opened:
+
+        async def attempt() -> float:
+            begun = time.perf_counter()
+            scored = await opened.score("t0", {"answer": "42"})
+            spent = time.perf_counter() - begun
+            if scored.status != "PASS":
+                raise RuntimeError(f"scorer.score: {scored.error}")
+            return spent
+
+        ours, theirs = await in_turn(lambda: ready(attempt), floor.docker_run)
+    return Row(
+        "scorer.score, a ready host",
+        "-",
+        ours * 1e3,
+        theirs * 1e3,
+        "ms",
+        ours / theirs,
+        "beside docker run, not the floor",
+    )
+
+
+async def beside_docker_run(_place: Path) -> Row:
+    """What the floor is beside `docker run --rm --network none IMAGE python3 -c pass`: no scorehost in it."""
+
+    async def by_the_api() -> None:
+        floor.attempt()
+
+    by_api, by_command = await in_turn(by_the_api, floor.docker_run)
+    return Row(
+        "floor beside docker run",
+        "-",
+        by_api * 1e3,
+        by_command * 1e3,
+        "ms",
+        by_api / by_command,
+        "left the floor, right docker run; no scorehost",
+    )
