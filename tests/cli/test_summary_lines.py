@@ -63,6 +63,8 @@ def test_pass_at_k_shows_only_where_there_are_several_samples():
     assert not any("pass@" in line for line in lines(alice=group()))
     shown = lines(alice=group(pass_at_k={"1": 0.5, "2": 0.8, "3": 1.0}, errors=()))
     assert shown[2:] == ["pass@1 0.5, pass@2 0.8"]
+    shown = lines(alice=group(pass_at_k={"1": 0.5, "2": None}, errors=()))
+    assert shown[2:] == ["pass@1 0.5, pass@2 undefined"]
 
 
 def test_agreement_and_metrics_have_a_line_each_and_name_their_submission_when_there_are_several():

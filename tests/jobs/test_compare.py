@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 
+import anyio
 import pytest
 from archived import host
 from scripted_jobs import Script, make_dataset, make_task, run, scoring_digests, some_tasks
@@ -270,11 +271,29 @@ def test_a_lost_pass_or_a_lower_mean_is_a_regression(tmp_path, dataset, before, 
 
 
 def test_what_an_unfinished_job_never_came_to_is_lost(tmp_path, dataset):
-    one = job(tmp_path, dataset)
+    one = job(tmp_path, dataset, {"c": FAIL})
     two = job(tmp_path, dataset, {"a": FAIL}, fail_fast=True, concurrency=1)
     found = compare_jobs(one, two)
-    assert "d/solution/1.1: not finished in B" in found.regressions.lost
+    assert found.regressions.lost == (
+        "a/solution/1.1: PASS, then FAIL",
+        "b/solution/1.1: PASS, not finished in B",
+        "d/solution/1.1: PASS, not finished in B",  # c was no PASS that could be lost
+    )
     assert any(note.startswith("B is incomplete: ") for note in found.notes)
+
+
+def test_a_job_without_a_finished_attempt_is_said_to_be_one(tmp_path, dataset):
+    stop = anyio.Event()
+    stop.set()
+    with pytest.raises(UsageError, match=r"B \(.*\) is interrupted and has no finished attempt"):
+        compare_jobs(job(tmp_path, dataset), job(tmp_path, dataset, stop=stop))
+
+
+def test_another_version_of_the_dataset_is_told_and_alone_forbids_no_ranking(tmp_path, dataset):
+    later = dataset.model_copy(update={"version": "2"})
+    found = compare_jobs(job(tmp_path, dataset), job(tmp_path, later))
+    assert [one.text for one in found.differences] == ["the datasets are demo 1 and demo 2"]
+    assert found.figures is not None
 
 
 def test_a_damaged_attempt_is_left_out_and_told(tmp_path, dataset):

@@ -73,11 +73,8 @@ def _remarks(group: Group) -> Iterable[str]:
         ]
         yield f"ERROR: {kinds}" + (f"; {', '.join(how)}" if how else "")
     if "2" in group.pass_at_k:
-        rates = [(k, group.pass_at_k.get(k)) for k in _RATES]
-        yield (
-            ", ".join(f"pass@{k} {rate:.4g}" for k, rate in rates if rate is not None)
-            or "pass@k: too few samples"
-        )
+        rates = [(k, group.pass_at_k[k]) for k in _RATES if k in group.pass_at_k]
+        yield ", ".join(f"pass@{k} {'undefined' if rate is None else f'{rate:.4g}'}" for k, rate in rates)
     if group.agreement is not None:
         yield f"agreement of repeats {group.agreement:.4g}"
     for metric in group.metrics:

@@ -51,7 +51,7 @@ def compare_jobs(
         only_in_a=tuple(map(str, matched.only_a)),
         only_in_b=tuple(map(str, matched.only_b)),
         figures=figures if told else None,
-        regressions=_regressions(b, matched, figures if told else None),
+        regressions=_regressions(a, b, matched, figures if told else None),
         tasks=by_task,
         changes=tuple(_change(pair, private=private) for pair in matched.pairs if _moved(pair)),
     )
@@ -109,13 +109,14 @@ def _change(pair: Pair, *, private: bool) -> Change:
     )
 
 
-def _regressions(b: ReadJob, matched: Matched, figures: Figures | None) -> Regressions:
+def _regressions(a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | None) -> Regressions:
     lost = [
         f"{pair.key}: PASS, then {pair.b.result.status}"
         for pair in matched.pairs
         if pair.a.result.status == "PASS" and pair.b.result.status != "PASS"
     ]
     if b.status != "complete":
-        lost += [f"{key}: not finished in B" for key in matched.only_a]
+        passed = {one.key for one in a.attempts if one.result.status == "PASS"}
+        lost += [f"{key}: PASS, not finished in B" for key in matched.only_a if key in passed]
     difference = None if figures is None else figures.difference
     return Regressions(lost=tuple(lost), mean_fell=None if difference is None else difference < -FELL)

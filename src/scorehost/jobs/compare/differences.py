@@ -54,6 +54,7 @@ def differences(a: ReadJob, b: ReadJob, pairs: Sequence[Pair]) -> tuple[Differen
         if tasks:
             found.append(Difference(what=part, kind="scoring", text=f"{words} differ", tasks=tuple(tasks)))
     found += _images(by_task)
+    found += _datasets(a, b)
     found += _settings(pairs)
     found += _subjects(pairs)
     return tuple(found)
@@ -119,6 +120,14 @@ def _rebuilt(ours: Recipes, theirs: Recipes) -> bool:
     """Whether every image on both sides is known to come from one recipe."""
     recipes = {recipe for side in (ours, theirs) for known in side.values() for recipe in known or {None}}
     return len(recipes) == 1 and None not in recipes
+
+
+def _datasets(a: ReadJob, b: ReadJob) -> list[Difference]:
+    # What of it bears on a verdict has digests of its own; another name or version is told all the same.
+    ours, theirs = (f"{job.record.dataset.dataset_id} {job.record.dataset.version}" for job in (a, b))
+    if ours == theirs:
+        return []
+    return [Difference(what="dataset", kind="setting", text=f"the datasets are {ours} and {theirs}")]
 
 
 def _settings(pairs: Iterable[Pair]) -> list[Difference]:

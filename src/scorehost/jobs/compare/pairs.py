@@ -95,6 +95,9 @@ def _nothing(a: ReadJob, b: ReadJob) -> UsageError:
     ours = sorted({one.key.submission for one in a.attempts})
     theirs = sorted({one.key.submission for one in b.attempts})
     hint = "They share no task, or no sample of one."
+    for side, job in (("A", a), ("B", b)):
+        if not job.attempts:
+            hint = f"{side} ({job.folder.job_id}) is {job.status} and has no finished attempt."
     if ours and theirs and not set(ours) & set(theirs):
         hint = (
             f"A has the submissions {', '.join(ours[:5])}; B has {', '.join(theirs[:5])}. "

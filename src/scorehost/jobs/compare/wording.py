@@ -58,7 +58,7 @@ def _side(name: str, one: Side) -> str:
     label = f" ({one.name})" if one.name else ""
     return (
         f"{name}: {one.job_id}{label}, {one.dataset_id} {one.dataset_version}, {one.status}, "
-        f"{one.attempts} attempts"
+        f"{one.attempts} attempt{'' if one.attempts == 1 else 's'}"
     )
 
 
@@ -105,7 +105,7 @@ def _unmatched(comparison: Comparison) -> str:
 
 def _regression_lines(comparison: Comparison) -> list[str]:
     found = comparison.regressions
-    lines = [f"regression: PASS in A and not in B: {len(found.lost)}"] if found.lost else []
+    lines = [f"regression: {len(found.lost)} PASS in A and not in B"] if found.lost else []
     if found.mean_fell:
         lines.append("regression: the mean fell")
     return lines
