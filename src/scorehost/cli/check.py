@@ -12,7 +12,7 @@ from scorehost import api
 from scorehost.cli.command import Command, verbosity
 from scorehost.cli.findings import say_findings, status_of
 from scorehost.cli.stdout import say
-from scorehost.cli.text import count, visible
+from scorehost.cli.text import count, typed, visible
 
 
 @click.command(cls=Command, short_help="Find every problem of a dataset.")
@@ -36,7 +36,7 @@ def check(dataset: Path, profiles: Path | None, gold: Path | None, probe: bool, 
         say(f"  {task.task_id}: {holds}{hosts}")
     say(f"{report.dataset_id} {report.version}: {count(len(report.tasks), 'task')}, no problem.")
     if lock:
-        say(f"locked: {anyio.run(functools.partial(api.lock, dataset, profiles=profiles, gold=gold))}")
+        say(f"locked: {typed(anyio.run(functools.partial(api.lock, dataset, profiles=profiles, gold=gold)))}")
     if not probe:
         return 0
     findings = anyio.run(api.probe, dataset, profiles)

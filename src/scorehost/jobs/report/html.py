@@ -24,6 +24,7 @@ th, td { border-bottom: 1px solid #8884; padding: .2rem .7rem; text-align: left;
 td.right, th.right { text-align: right; }
 table { display: block; overflow-x: auto; }
 td:not(:last-child) { white-space: nowrap; }
+td:last-child:not(.right) { overflow-wrap: anywhere; min-width: 12rem; }
 figure { margin: 1rem 0; } figcaption { font-weight: 600; }
 .PASS { color: #2e7d32; } .FAIL { color: #c77700; } .ERROR { color: #d0443b; }
 .status { font-weight: 600; }
