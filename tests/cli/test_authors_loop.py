@@ -173,6 +173,13 @@ def test_a_new_task_is_seen_unless_the_tasks_were_chosen(dataset):
     assert new not in chosen.files
 
 
+def test_a_file_has_one_name_wherever_the_dataset_is_typed_from(dataset, monkeypatch):
+    monkeypatch.chdir(dataset)
+    path = dataset / "tasks/count-words/task.yaml"
+    options = api.RunOptions(submissions=("solution",))
+    assert changes_after(options, lambda: path.write_text("nonsense: true")) == [str(path)]
+
+
 def test_what_was_not_watched_before_is_no_change_when_the_dataset_stops_loading(dataset):
     (dataset / "notes.txt").write_text("x")
     path = dataset / "tasks/count-words/task.yaml"
@@ -211,8 +218,8 @@ def test_watching_runs_again_after_a_change_and_survives_files_that_do_not_load(
     assert watching.watch(api.RunOptions(dataset=dataset), once) == 1
     assert runs == [(), ("count-words",), ()]
     said = capsys.readouterr().err
-    assert "changed: tasks/count-words/evaluator.py; again: count-words\n" in said
-    assert "changed: dataset.yaml\n" in said
+    assert f"changed: {evaluator}; again: count-words\n" in said
+    assert f"changed: {dataset / 'dataset.yaml'}\n" in said
     assert "The file is half written." in said
 
 

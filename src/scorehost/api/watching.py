@@ -47,7 +47,7 @@ def snapshot(options: RunOptions) -> Watched:
     tasks: dict[str, Path] = {}
     try:
         dataset = load_dataset(options.dataset, profiles=options.profiles, gold=options.gold)
-        tasks = {task.task_id: task.folder for task in selected_tasks(options, dataset)}
+        tasks = {task.task_id: task.folder.absolute() for task in selected_tasks(options, dataset)}
         roots = [*tasks.values(), *(options.dataset / name for name in _SHARED)]
     except ScorehostError:
         roots = [options.dataset]
@@ -90,7 +90,7 @@ def _state(options: RunOptions, roots: Iterable[Path]) -> dict[str, tuple[int, i
     # Without --task a task that is new belongs to the job too.
     fresh = () if options.tasks else sorted(options.dataset.glob("tasks/*/task.yaml"))
     for root in (*roots, *fresh):
-        for path in _files(root, out):
+        for path in _files(root.absolute(), out):  # so that no file has two names
             try:
                 status = path.stat()
             except OSError:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from scorehost import api
-from scorehost.cli.text import count, visible
+from scorehost.cli.text import count, typed, visible
 from scorehost.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,12 +41,7 @@ def watch(options: api.RunOptions, once: Callable[[api.RunOptions], int]) -> int
         except KeyboardInterrupt:
             return status
         asked = api.narrowed(before, changed)
-        names = ", ".join(_short(path, options.dataset) for path in changed[:_NAMED])
+        names = ", ".join(map(typed, changed[:_NAMED]))
         more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
         only = "" if asked is before.options else f"; again: {', '.join(asked.tasks)}"
         click.echo(visible(f"changed: {names}{more}{only}"), err=True)
-
-
-def _short(path: str, root: Path) -> str:
-    found = Path(path)
-    return str(found.relative_to(root)) if found.is_relative_to(root) else found.name
