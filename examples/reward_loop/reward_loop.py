@@ -17,8 +17,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from scorehost.api import Scored, Scorer, open_scorer
-from scorehost.model.failure import Blame
+from scorehost.api import Blame, Scored, Scorer, open_scorer
 
 DATASET = Path(__file__).resolve().parents[2]
 TASK = "run-length"

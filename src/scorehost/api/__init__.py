@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from scorehost.jobs.outcome import JobEvent, JobOutcome, Row, Watch
     from scorehost.jobs.rescore.moved import Move, Rescored
     from scorehost.model.audit import AuditFinding, AuditReport
+    from scorehost.model.failure import Blame
     from scorehost.spec.own_secrets import own_masker
 
 _WHERE = {
@@ -45,6 +46,7 @@ _WHERE = {
     "audit": "scorehost.api.auditing",
     "AuditReport": "scorehost.model.audit",
     "AuditFinding": "scorehost.model.audit",
+    "Blame": "scorehost.model.failure",
     "CheckReport": "scorehost.api.checking",
     "TaskLine": "scorehost.api.checking",
     "check": "scorehost.api.checking",
@@ -97,6 +99,7 @@ __all__ = [
     "AttemptLog",
     "AuditFinding",
     "AuditReport",
+    "Blame",
     "CheckReport",
     "CleanReport",
     "Content",
