@@ -7,9 +7,10 @@ import os
 import shlex
 import time
 
+import anyio
 import pytest
 from archived import Archiving
-from scripted_jobs import make_dataset, make_task, run
+from scripted_jobs import Script, make_dataset, make_task, run
 
 from scorehost.errors import UsageError
 from scorehost.jobs.audit.asking import asked_audit
@@ -89,6 +90,39 @@ def test_a_finished_audit_that_is_taken_up_again_tells_its_report_and_scores_not
     assert told_before(again) == report
     with pytest.raises(UsageError, match="What the audit handed in is not in"):
         run(dataset.root, dataset, Archiving(sound), resume=report.job_id)
+
+
+def with_clock(dataset, score, **changes):
+    """The report of an audit whose second job, with the clock moved, was scored by `score`."""
+    asked = asked_audit(RunOptions(dataset=dataset.root, out=dataset.root / "runs"), dataset, attacks=False)
+    words = {"submissions": asked.submissions, "staged": asked.staged}
+    outcome = run(dataset.root, dataset, Archiving(sound), **words)
+    changes |= {"submissions": ("solution",), "out": outcome.folder / "clock"}
+    moved = run(dataset.root, dataset, score, **changes)
+    return report_of(outcome, asked, dataset, moved=moved, seconds=1.0), asked
+
+
+def test_an_audit_whose_second_job_is_broken_off_has_not_come_to_its_end(dataset):
+    stop = anyio.Event()
+    stop.set()
+    report, asked = with_clock(dataset, Script(), stop=stop)
+    assert (report.complete, report.exit_status, report.findings) == (False, 130, ())
+    assert (asked.staged / "kit.json").is_file()
+
+
+def test_a_moved_clock_that_the_machinery_kept_from_being_scored_is_an_error_and_no_sound_end(dataset):
+    lost = {"kind": "host_lost", "phase": Phase.EVALUATE}
+    report, _asked = with_clock(dataset, Archiving(lambda _order, _files: lost), retry_errors=0)
+    assert report.exit_status == 3
+    assert [(one.level, one.kind) for one in report.findings] == [("error", "not-scored")]
+    assert "17 days and 11 hours ahead" in report.findings[0].text
+
+
+def test_a_verdict_of_the_clock_is_shown_again_by_an_audit_of_its_task(dataset):
+    report, _asked = with_clock(dataset, Archiving(lambda _order, _files: FAIL))
+    (found,) = report.findings
+    assert (found.kind, found.command) == ("clock-decides", "scorehost audit . --task t")
+    assert report.exit_status == 1
 
 
 def test_repeats_that_differ_are_shown_again_by_a_run_with_as_many_repeats(dataset):

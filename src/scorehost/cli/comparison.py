@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scorehost import api
 from scorehost.cli.stdout import write
 from scorehost.cli.tables import columns
-from scorehost.cli.text import score_text, visible
+from scorehost.cli.text import count, score_text, visible
 from scorehost.model.json import dump
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ def _lines(comparison: Comparison) -> list[str]:
         lines += ["", *words.figures]
     lines.append("")
     if not comparison.changes:
-        lines.append(f"no verdict and no score moved in {comparison.n_pairs} pairs")
+        lines.append(f"no verdict and no score moved in {count(comparison.n_pairs, 'pair')}")
     else:
-        lines.append(f"{len(comparison.changes)} of {comparison.n_pairs} pairs moved")
+        lines.append(f"{len(comparison.changes)} of {count(comparison.n_pairs, 'pair')} moved")
         lines += columns([_change(one) for one in comparison.changes[:SHOWN]], _CHANGES)
         lines += _more(len(comparison.changes))
     return [*lines, *words.regressions]

@@ -58,8 +58,12 @@ def _side(name: str, one: Side) -> str:
     label = f" ({one.name})" if one.name else ""
     return (
         f"{name}: {one.job_id}{label}, {one.dataset_id} {one.dataset_version}, {one.status}, "
-        f"{one.attempts} attempt{'' if one.attempts == 1 else 's'}"
+        f"{_many(one.attempts, 'attempt')}"
     )
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _difference(one: Difference) -> str:
@@ -73,14 +77,15 @@ def _difference(one: Difference) -> str:
 def _figure_lines(figures: Figures) -> list[str]:
     interval, test = figures.interval, figures.mcnemar
     how = (
-        f"percentile bootstrap over {interval.n_tasks} tasks drawn as wholes, "
+        f"percentile bootstrap over {_many(interval.n_tasks, 'task')} drawn as wholes, "
         f"{interval.resamples} resamples, seed {interval.seed}"
     )
     why = f"; {interval.why}" if interval.why else ""
     p_value = UNDEFINED if test.p_value is None else f"{test.p_value:.4g}"
     means = (
         f"mean A {figure(figures.mean_a)}, mean B {figure(figures.mean_b)}, "
-        f"difference {signed(figures.difference)} (n {figures.n_pairs} pairs, {figures.n_tasks} tasks)"
+        f"difference {signed(figures.difference)} (n {_many(figures.n_pairs, 'pair')}, "
+        f"{_many(figures.n_tasks, 'task')})"
     )
     ends = span(interval.lower, interval.upper)
     between = f"{interval.confidence:.0%} interval of the difference: {ends} ({how}{why})"
