@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anyio
 import pytest
 
 from scorehost.engine.memory import MemoryEngine
 from scorehost.hosts.admission import MemoryPool
 from scorehost.hosts.blueprint import Blueprint
+from scorehost.hosts.cargo import tools
 from scorehost.hosts.host import Site
 from scorehost.hosts.memory_watch import watch_memory
-from scorehost.hosts.tree import Tree
 from scorehost.hosts.warm import warm_hosts
 from scorehost.model.limits import Limits
 from trial import IMAGE
@@ -40,7 +42,7 @@ async def test_a_cancel_while_a_warm_host_is_looked_at_removes_it():
         image = await engine.image(IMAGE)
         async with watch_memory(engine, "j") as memory:
             site = Site(engine, memory, "j", "spare", warn=list, timing=lambda _phase, _seconds: None)
-            async with warm_hosts(site, MemoryPool(8 << 30), tools=Tree(()), harness=Tree(())) as warm:
+            async with warm_hosts(site, MemoryPool(8 << 30), tools=tools()[0], harness=tools()[1]) as warm:
                 warm.plan([(plan, image)])
                 for _ in range(500):
                     if any(row.running for row in await engine.list_containers({})):
@@ -49,5 +51,5 @@ async def test_a_cancel_while_a_warm_host_is_looked_at_removes_it():
                 await anyio.sleep(0.05)  # until it is among those that are ready
                 engine.hangs = True
                 with anyio.move_on_after(0.05):
-                    await warm.take(plan, image)
+                    await warm.take(replace(plan, fed=True), image)
                 assert await engine.list_containers({}) == []

@@ -35,6 +35,7 @@ from scorehost.spec.own_secrets import own_masker
 _log = structlog.get_logger()
 CLEANUP_SECONDS = 30.0
 FILE_THREADS = 4
+FEWEST_STARTS = 2  # at a time, however few cores the engine has
 SPARE = "spare"  # what the label says in place of an attempt while a host waits for one
 Keep = Literal["error", "always"]
 Upcoming = Callable[[int], Sequence[Order]]
@@ -60,6 +61,7 @@ class Bench:
     warm: WarmHosts | None = None
     upcoming: Upcoming = lambda _count: ()
     running: int = 0
+    starts: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(FEWEST_STARTS))
     files: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(FILE_THREADS))
     _trees: dict[str, TaskTrees] = field(default_factory=dict)
     _lock: anyio.Lock = field(default_factory=anyio.Lock)
@@ -137,10 +139,19 @@ async def open_bench(
     runtime = dataset.profiles.evaluate_host.runtime or info.default_runtime
     try:
         pool, tools = MemoryPool(info.memory_bytes), Tools.read()
+        starts = anyio.CapacityLimiter(max(FEWEST_STARTS, info.cpus))
         async with (
             watch_memory(engine, job_id) as memory,
             warm_hosts(
-                Site(engine, memory, job_id, SPARE, warn=say, timing=lambda _phase, _seconds: None),
+                Site(
+                    engine,
+                    memory,
+                    job_id,
+                    SPARE,
+                    warn=say,
+                    timing=lambda _phase, _seconds: None,
+                    starts=starts,
+                ),
                 pool,
                 tools=tools.tools,
                 harness=tools.harness,
@@ -167,6 +178,7 @@ async def open_bench(
                 warm=warm if dataset.profiles.evaluate_host.warm and keep is None else None,
                 keep=keep,
                 upcoming=upcoming,
+                starts=starts,
                 agents=agents,
             )
             warm.replan = bench.look_ahead

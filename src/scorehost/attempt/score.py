@@ -161,6 +161,7 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
         warn=progress.warnings.append,
         timing=progress.spent,
         keeper=progress.keeper,
+        starts=bench.starts,
     )
     with progress.timed("prepare"):
         progress.trees = trees = await bench.trees(task)

@@ -116,6 +116,7 @@ class Site:
     warn: Callable[[str], None]
     timing: Callable[[str, float], None]
     keeper: Keeper | None = None  # takes hosts in place of their removal
+    starts: anyio.CapacityLimiter | None = None  # how many hosts of all attempts may be starting at a time
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -170,10 +171,14 @@ def guarded(host: Host) -> None:
 
 
 async def started(site: Site, host: Host) -> None:
-    """Starts the main process. Raises AttemptFailed: start_failed, start_timeout, engine_lost."""
+    """Starts the main process, in its turn. Raises AttemptFailed: start_failed, start_timeout, engine_lost.
+
+    The turn is on no clock. Without it the starts of many attempts would slow each other into start_timeout.
+    """
     seconds = host.blueprint.limits.start_seconds
-    with site.timed("start"), blamed(Phase.START, host.blueprint), anyio.fail_after(seconds):
-        await host.engine.start(host.container)
+    async with site.starts or nullcontext():
+        with site.timed("start"), blamed(Phase.START, host.blueprint), anyio.fail_after(seconds):
+            await host.engine.start(host.container)
     host.started_at = utc_now()
 
 
