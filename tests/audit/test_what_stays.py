@@ -74,6 +74,7 @@ def test_what_was_staged_stays_while_the_machinery_left_something_unscored(datas
 
     report, asked = audited(dataset, broken)
     assert report.exit_status == 0  # a mutant that was not scored is nobody's defect
+    assert report.mutants == audited(dataset, sound)[0].mutants - 1  # nor one that did not survive
     report, asked = audited(
         dataset,
         lambda order, files: (

@@ -54,10 +54,10 @@ def _lines(one: AuditFinding) -> Iterator[str]:
 
 
 def _sums(report: AuditReport) -> Iterator[str]:
-    if report.message:
+    if report.message and (report.complete or "--resume" not in report.message):
         yield report.message
     if not report.complete:
-        yield "The audit did not come to its end: go on with --resume."
+        yield f"The audit did not come to its end; `scorehost audit --resume {report.job_id}` goes on."
     if report.passed:
         to = ", ".join(f"{one.label} ({len(one.tasks)})" for one in report.passed)
         yield f"{len(report.unsound)} of {count(report.tasks, 'evaluator')} gave PASS to: {to}"

@@ -66,8 +66,8 @@ class AuditReport(Frozen):
     attempts: int
     seconds: float = Field(ge=0)
     repeats: int
-    mutants: int
-    survivors: int
+    mutants: int = Field(description="mutated solutions that were scored")
+    survivors: int = Field(description="of these, how many are PASS")
     findings: tuple[AuditFinding, ...]
     passed: tuple[Passed, ...]
     unsound: tuple[str, ...] = Field(description="tasks whose evaluator gave PASS to what must not pass")

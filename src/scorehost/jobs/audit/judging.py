@@ -30,11 +30,15 @@ _METRICS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an audit found; `unsound` are tasks that gave PASS to what must not pass."""
+    """What an audit found; `unsound` are tasks that gave PASS to what must not pass.
+
+    `mutants` of which `survivors` passed are those that were scored.
+    """
 
     findings: tuple[AuditFinding, ...]
     passed: tuple[Passed, ...]
     unsound: tuple[str, ...]
+    mutants: int
     survivors: int
 
 
@@ -62,6 +66,7 @@ def judge(
         findings=tuple(order),
         passed=tuple(sorted(passed, key=lambda one: (-len(one.tasks), one.label))),
         unsound=tuple(sorted({task for found in book.passed.values() for task in found})),
+        mutants=book.mutants,
         survivors=sum(one.kind == "mutant-passes" for one in order),
     )
 
@@ -72,6 +77,7 @@ class _Book:
     job: ReadJob
     findings: list[AuditFinding] = field(default_factory=list)
     passed: dict[str, set[str]] = field(default_factory=dict)
+    mutants: int = 0
 
     def add(self, level: Level, kind: str, hand_in: HandIn, text: str) -> None:
         self.findings.append(
@@ -112,6 +118,7 @@ def _judge_task(
     for hand_in in staged:
         tries = found(hand_in.name)
         if hand_in.role == "mutant":
+            book.mutants += any(not _machinery(one) for one in tries)
             if any(one.result.status == "PASS" for one in tries):
                 book.add("warning", "mutant-passes", hand_in, f"a mutated solution is PASS: {hand_in.detail}")
         else:

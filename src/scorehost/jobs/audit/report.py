@@ -60,7 +60,7 @@ def report_of(
         attempts=len(job.attempts),
         seconds=round(seconds, 1),
         repeats=asked.repeat,
-        mutants=sum(one.role == "mutant" for one in kit.hand_ins),
+        mutants=found.mutants,
         survivors=found.survivors,
         findings=found.findings,
         passed=found.passed,
