@@ -71,6 +71,8 @@ def test_agreement_and_metrics_have_a_line_each_and_name_their_submission_when_t
     metric = MetricSummary(id="rmse", direction="minimize", aggregate="mean", value=0.25, n=2)
     shown = lines(alice=group(errors=(), agreement=0.75, metrics=(metric,)), bob=group(errors=()))
     assert shown[3:] == ["alice: agreement of repeats 0.75", "alice: rmse (mean, minimize) 0.25, n 2"]
+    nothing = metric.model_copy(update={"value": None, "n": 0})
+    assert lines(alice=group(errors=(), metrics=(nothing,)))[-1] == "rmse (mean, minimize) undefined, n 0"
 
 
 def test_an_open_range_has_no_bounds_and_says_so():

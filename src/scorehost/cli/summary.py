@@ -78,4 +78,5 @@ def _remarks(group: Group) -> Iterable[str]:
     if group.agreement is not None:
         yield f"agreement of repeats {group.agreement:.4g}"
     for metric in group.metrics:
-        yield f"{metric.id} ({metric.aggregate}, {metric.direction}) {score_text(metric.value)}, n {metric.n}"
+        value = "undefined" if metric.value is None else score_text(metric.value)
+        yield f"{metric.id} ({metric.aggregate}, {metric.direction}) {value}, n {metric.n}"
