@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 
 import anyio
 import click
@@ -14,6 +15,7 @@ from scorehost.cli.text import count
 from scorehost.cli.values import Duration
 
 _SHOWN = 50
+_NAMED = 2  # objects that are left for one reason: a job that runs has dozens
 
 
 @click.command(cls=Command, short_help="Remove what dead jobs left on the engine.")
@@ -35,8 +37,12 @@ def clean(job: str | None, older_than: float, force: bool, kept: bool) -> int:
     report = anyio.run(call)
     for item in report.removed[:_SHOWN]:
         say(f"removed {item.kind} {item.name}")
-    for item, reason in report.left[:_SHOWN]:
-        say(f"left {item.kind} {item.name}: {reason}")
+    why = defaultdict(list)
+    for item, reason in report.left:
+        why[reason].append(f"{item.kind} {item.name}")
+    for reason, names in list(why.items())[:_SHOWN]:
+        more = f" and {count(len(names) - _NAMED, 'other object')}" if len(names) > _NAMED else ""
+        say(f"left {', '.join(names[:_NAMED])}{more}: {reason}")
     left = f", {len(report.left)} left" if report.left else ""
     say(f"{count(len(report.removed), 'object')} removed{left}")
     return 0
