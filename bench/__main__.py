@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import anyio
 
-from bench import humaneval, long_job, many, rows, scorer
+from bench import humaneval, long_job, many, rows, scale, scorer
 from bench.timing import Row, table
 
 USUAL = {
@@ -25,10 +25,12 @@ USUAL = {
     "big": rows.big_artifact,
     "help": rows.start_up,
     "thousand": many.thousand,
+    "resume": scale.resume,
 }
 MINUTES = {  # measured only when they are named
     "humaneval": humaneval.humaneval,
     "long-job": long_job.long_job,
+    "ten-thousand": scale.ten_thousand,
 }
 ALL = {**USUAL, **MINUTES}
 NAMES = (

@@ -1,83 +1,139 @@
-"""Ten thousand attempts: planned, taken up and summed up without a wait."""
+"""Jobs of many attempts: what is done for each does not grow with how many there are."""
 
 from __future__ import annotations
 
-import time
+import itertools
+import sys
+import tracemalloc
+from collections import Counter
+from contextlib import contextmanager
 
 import pytest
-from scripted_jobs import Script, make_result, run, some_tasks
+from scripted_jobs import FakeClock, Script, make_result, run, scoring_digests, some_tasks
 
-from scorehost.jobs import resume as resume_module
-from scorehost.jobs.journal import line_hash, open_journal
+from scorehost.jobs.folder import JobFolder
+from scorehost.jobs.journal import open_journal
+from scorehost.jobs.ledger import Ledger
 from scorehost.jobs.options import RunOptions
 from scorehost.jobs.plan import make_plan
 from scorehost.jobs.record import JobRecord
 from scorehost.jobs.scored import scored
 from scorehost.jobs.summary import summarise
-from scorehost.model.json import dump
 
-ATTEMPTS = 10_000
+KIB = 1024
+_heard: list[list[tuple[str, str]]] = []  # of whoever listens
 
 
-def test_ten_thousand_attempts_are_planned_and_summed_up_in_seconds(tmp_path):
+def _hear(event, args):
+    if _heard and event in ("open", "os.listdir", "os.scandir", "os.rename", "os.mkdir"):
+        _heard[-1].append((event, str(args[0])))
+
+
+sys.addaudithook(_hear)  # no hook can ever be taken away: it hears nothing while nobody listens
+
+
+@contextmanager
+def file_calls():
+    """What is opened, listed, renamed and made while the block runs."""
+    _heard.append([])
+    try:
+        yield _heard[-1]
+    finally:
+        _heard.pop()
+
+
+@contextmanager
+def calls():
+    """How many functions of Python are called while the block runs."""
+    count = [0]
+
+    def heard(_frame, event, _arg):
+        count[0] += event == "call"
+
+    sys.setprofile(heard)
+    try:
+        yield count
+    finally:
+        sys.setprofile(None)
+
+
+def planned(dataset, repeat):
+    options = RunOptions(submissions=("solution",), repeat=repeat)
+    return make_plan(options, dataset, staging=dataset.root, warn=lambda _text: None)
+
+
+def test_twice_the_attempts_take_twice_the_work_to_plan_and_to_sum_up(tmp_path):
     dataset = some_tasks(
-        tmp_path, *(f"t{n:03}" for n in range(100)), tags=("x", "y"), metrics=(("m", "mean"),)
+        tmp_path, *(f"t{n:02}" for n in range(20)), tags=("x", "y"), metrics=(("m", "mean"),)
     )
-    for task in dataset.tasks:
-        for number in range(1, 11):
-            (tmp_path / "team" / task / "samples" / str(number)).mkdir(parents=True)
-    options = RunOptions(submissions=(str(tmp_path / "team"),), repeat=10)
-    begun = time.process_time()
-    plan = make_plan(options, dataset, staging=tmp_path / "staging", warn=lambda _text: None)
-    planned = time.process_time() - begun
-    assert len(plan.orders) == ATTEMPTS
-    attempts = {
-        order.key: scored(make_result(order, status="FAIL" if order.key.sample == 1 else "PASS"), order.task)
-        for order in plan.orders
-    }
-    small = run(tmp_path, dataset, submissions=("solution",), tasks=("t000",))
+    small = run(tmp_path, dataset, submissions=("solution",), tasks=("t00",))
     record = JobRecord.model_validate_json((small.folder / "job.json").read_bytes())
-    begun = time.process_time()
-    summary = summarise(record, plan, attempts, status="complete")
-    summed = time.process_time() - begun
-    assert (summary.done, summary.mean_score) == (ATTEMPTS, pytest.approx(0.9))
-    assert planned < 2, f"planning took {planned:.2f} s"
-    assert summed < 2, f"summing up took {summed:.2f} s"
-
-
-def test_a_resume_of_ten_thousand_finished_attempts_is_ready_in_two_seconds(tmp_path, monkeypatch):
-    dataset = some_tasks(tmp_path, *(f"t{n:03}" for n in range(100)))
-    small = run(tmp_path, dataset, submissions=("solution",), repeat=1, tasks=("t000",))
-    options = RunOptions(submissions=("solution",), repeat=100)
-    plan = make_plan(options, dataset, staging=tmp_path, warn=lambda _text: None)
-    with open_journal(small.folder) as journal:
-        for order in plan.orders:
-            place = small.folder / "attempts" / order.key.folder
-            place.mkdir(parents=True, exist_ok=True)
-            data = dump(make_result(order, small.job_id).model_dump(mode="json"))
-            (place / "result.json").write_bytes(data)
-            journal.write("attempt_finished", order.key, {"result": line_hash(data), "status": "PASS"})
-    record = JobRecord.model_validate_json((small.folder / "job.json").read_bytes())
-    grown = record.model_copy(
-        update={
-            "asked": record.asked.model_copy(update={"repeat": 100, "tasks": ()}),
-            "tasks": dict.fromkeys(dataset.tasks, record.tasks["t000"]),
-            "plan": record.plan.model_copy(update={"planned": ATTEMPTS, "digest": plan.digest}),
+    planning, summing = [], []
+    for repeat in (20, 40, 80):
+        with calls() as count:
+            plan = planned(dataset, repeat)
+        planning.append(count[0])
+        assert len(plan.orders) == 20 * repeat
+        attempts = {
+            order.key: scored(
+                make_result(order, status="FAIL" if order.key.repeat == 1 else "PASS"), order.task
+            )
+            for order in plan.orders
         }
-    )
-    (small.folder / "job.json").write_bytes(dump(grown.model_dump(mode="json")))
-    monkeypatch.setattr(resume_module, "task_record", lambda _task: record.tasks["t000"])
-    started: list[float] = []
+        with calls() as count:
+            summary = summarise(record, plan, attempts, status="complete")
+        summing.append(count[0])
+        assert summary.mean_score == pytest.approx(1 - 1 / repeat)
+    for once, twice, four_times in (planning, summing):
+        # What is done once cancels out: the second doubling adds twice as much as the first did.
+        assert four_times - twice < 2.2 * (twice - once)
 
-    def heard(event):
-        if event.kind == "job_started":
-            started.append(time.process_time())
+
+def test_a_resume_opens_the_result_of_each_finished_attempt_once_and_nothing_else_of_it(tmp_path):
+    dataset = some_tasks(tmp_path, "a", "b", "c")
+    done = run(tmp_path, dataset, submissions=("solution",), repeat=20)
+    with file_calls() as heard:
+        outcome = run(tmp_path, dataset, Script(), resume="latest")
+    assert len(outcome.rows) == 60
+    attempts = f"{done.folder}/attempts/"
+    seen = Counter((event, path.removeprefix(attempts)) for event, path in heard if attempts in path)
+    assert seen == {("open", f"{row.key}/result.json"): 1 for row in done.rows}
+    assert sum(path.endswith("/events.jsonl") for _, path in heard) == 2  # read once, then written
+
+
+def test_an_attempt_takes_as_many_file_calls_late_in_a_job_as_early_in_it(tmp_path):
+    counts = []
 
     class Watch(list):
-        append = staticmethod(heard)
+        def append(self, event):
+            if event.kind == "attempt_finished":
+                counts.append(len(heard))
 
-    begun = time.process_time()
-    outcome = run(tmp_path, dataset, Script(), resume="latest", watch=Watch())
-    assert len(outcome.rows) == ATTEMPTS
-    ready = started[0] - begun
-    assert ready < 2, f"ready after {ready:.2f} s of this process"
+    dataset = some_tasks(tmp_path, "a")
+    with file_calls() as heard:
+        run(tmp_path, dataset, submissions=("solution",), repeat=60, concurrency=1, watch=Watch())
+    each = [after - before for before, after in itertools.pairwise(counts)]
+    assert len(each) == 59
+    assert set(each) == {each[0]}
+
+
+def test_a_job_keeps_less_than_a_kibibyte_of_a_finished_attempt(tmp_path):
+    plan = planned(some_tasks(tmp_path, "a", "b"), 500)
+    folder = JobFolder(tmp_path)
+    with open_journal(tmp_path) as journal:
+        ledger = Ledger(folder, journal, lambda _event: None, FakeClock())
+        images = {"evaluator": "sha256:" + "e" * 64}
+        tracemalloc.start()
+        try:
+            for order in plan.orders:
+                # Read from JSON, as each attempt's own would be: no two share anything.
+                digests = scoring_digests(images=images, task="sha256:" + "d" * 64)
+                made = make_result(order, tmp_path.name, digests=digests).model_dump_json()
+                folder.attempt(order.key).mkdir(parents=True)
+                ledger.finished(order, type(make_result(order)).model_validate_json(made))
+            kept, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert len(ledger.done) == 1000
+    assert kept < 1000 * KIB
+    assert len({id(one.digests) for one in ledger.done.values()}) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from scorehost.jobs.journal import Journal
     from scorehost.jobs.scoring import Clock
     from scorehost.model.ids import AttemptKey
-    from scorehost.model.result import Result
+    from scorehost.model.result import Result, ScoringDigests
 
 
 class Ledger:
@@ -41,7 +42,8 @@ class Ledger:
         self._watch = watch
         self._clock = clock
         self._private = private
-        self._reasons: dict[AttemptKey, str] = {}
+        self._reasons: dict[AttemptKey, str] = {}  # of those that are not PASS
+        self._digests: dict[str, ScoringDigests] = {}  # by their JSON
         self.calls = CallTally()  # of agents, also those before the job was resumed
 
     def event(
@@ -92,7 +94,7 @@ class Ledger:
 
     def finished(self, order: Order, result: Result) -> Scored:
         """An attempt was published; durable when this returns."""
-        one = scored(result, order.task)
+        one = self._kept(order, result)
         folder = self.folder.attempt(order.key)
         fields = {
             "number": order.number,
@@ -106,10 +108,23 @@ class Ledger:
         self.event("attempt_finished", order.key, fields, durable=True, shown={"row": self.row(one)})
         return one
 
+    def found(self, order: Order, result: Result) -> None:
+        """An attempt was finished before: in an earlier sitting, or by the job that the result names."""
+        self.done[order.key] = self._kept(order, result)
+        if result.job_id != self.folder.job_id:
+            self.carried[order.key] = result.job_id
+
+    def _kept(self, order: Order, result: Result) -> Scored:
+        # Of what is the same in most attempts one copy serves all: a job keeps some 300 bytes of each.
+        one = scored(result, order.task)
+        digests = one.digests
+        if digests is not None:
+            digests = self._digests.setdefault(digests.model_dump_json(), digests)
+        return replace(one, key=order.key, digests=digests)
+
     def carry(self, order: Order, result: Result, hashes: Mapping[str, str | None]) -> None:
         """An attempt that an earlier job scored stands in this one; `hashes` of its result and manifest."""
-        self.done[order.key] = scored(result, order.task)
-        self.carried[order.key] = result.job_id
+        self.found(order, result)
         fields = {"from": result.job_id, "number": result.attempt, "status": result.status, **hashes}
         self.event("attempt_carried", order.key, fields)
 
@@ -123,17 +138,20 @@ class Ledger:
 
     def row(self, one: Scored) -> Row:
         """The attempt as tables show it."""
-        if one.key not in self._reasons:
-            folder = self.folder.attempt(one.key)
-            self._reasons[one.key] = reason(one, folder, private=self._private)
         return Row(
             key=one.key,
             status=one.status,
             score=one.score,
             seconds=one.seconds,
-            reason=self._reasons[one.key],
+            reason="" if one.status == "PASS" else self._reason(one),
             error=one.error,
         )
+
+    def _reason(self, one: Scored) -> str:
+        if one.key not in self._reasons:
+            folder = self.folder.attempt(one.key)
+            self._reasons[one.key] = reason(one, folder, private=self._private)
+        return self._reasons[one.key]
 
     def rows(self, orders: Iterable[Order]) -> tuple[Row, ...]:
         """The finished attempts as rows, by task, submission, sample and repeat in the order of the plan."""

@@ -15,7 +15,6 @@ from scorehost.jobs.folder import JobFolder, find_job
 from scorehost.jobs.journal import History, line_hash
 from scorehost.jobs.record import JobRecord, SubmissionRecord, dataset_record, task_record
 from scorehost.jobs.rescore.carry import carry_over
-from scorehost.jobs.scored import scored
 from scorehost.jobs.select import near
 from scorehost.model.failure import KINDS
 from scorehost.model.result import Result
@@ -182,9 +181,7 @@ def take_stock(plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None
         if found is not None:
             if stands or not _again(found[0], rerun):
                 result, result_hash = found
-                ledger.done[order.key] = scored(result, order.task)
-                if result.job_id != ledger.folder.job_id:
-                    ledger.carried[order.key] = result.job_id
+                ledger.found(order, result)
                 if str(order.key) not in history.results:
                     ledger.event(
                         "attempt_found", order.key, {"number": result.attempt, "result": result_hash}

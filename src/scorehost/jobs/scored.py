@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from scorehost.model.failure import Blame, Failure, Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from scorehost.model.ids import AttemptKey
     from scorehost.model.result import Result, ScoringDigests, Status
     from scorehost.spec.dataset import Task
+
+
+_NO_METRICS: Mapping[str, float] = MappingProxyType({})  # one for all attempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ def scored_with(result: Result, declared: Iterable[str]) -> Scored:
         score=result.score,
         error=result.error,
         seconds=_seconds(result.started_at, result.finished_at),
-        metrics={name: number for name, number in numbers.items() if number is not None},
+        metrics={name: number for name, number in numbers.items() if number is not None} or _NO_METRICS,
         digests=result.digests.scoring,
     )
 
