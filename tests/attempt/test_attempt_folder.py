@@ -11,7 +11,7 @@ import pytest
 from hand_ins import spec_of, taken, tree_artifact, write_raw
 
 from scorehost.attempt.folder import Manifest, drafted
-from scorehost.errors import DiskFull
+from scorehost.errors import DiskFull, Interrupted
 from scorehost.model.check import CheckRow
 from scorehost.model.json import canonical, parse
 from scorehost.model.result import Digests, Result, Versions
@@ -219,6 +219,16 @@ def test_a_draft_that_nobody_waits_for_any_more_is_not_shown_by_its_thread(targe
     target.with_name(".2.3.draft").mkdir()
     late[0].publish()
     assert not target.exists()
+
+
+def test_a_thread_that_nobody_waits_for_any_more_links_nothing_into_a_draft(target, odd_hand_in):
+    late = []
+    with pytest.raises(KeyboardInterrupt), drafted(target) as draft:
+        late.append(draft)
+        raise KeyboardInterrupt
+    with pytest.raises(Interrupted):
+        late[0].link_submission(spec_of(tree_artifact()), odd_hand_in)
+    assert names_in(target.parent) == []
 
 
 def test_what_was_shown_before_the_block_was_broken_off_is_taken_back(target):

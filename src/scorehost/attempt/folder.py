@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import shutil
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,7 @@ from typing import Any, Literal
 from scorehost.attempt.atomic import disk_errors, make_folder, sync_folder, write_all
 from scorehost.attempt.intake import HandIn
 from scorehost.attempt.names import escaped
+from scorehost.errors import Interrupted
 from scorehost.model import json
 from scorehost.model.check import MAX_BYTES, CheckRow
 from scorehost.model.frozen import Frozen
@@ -102,20 +104,35 @@ class Draft:
         self.write(path, json.dump(value))
 
     def link_submission(self, spec: TaskSpec, hand_in: HandIn) -> None:
-        """Links what was scored below the artifacts' declared paths."""
+        """Links what was scored below the artifacts' declared paths.
+
+        In a thread it ends with Interrupted soon after the draft was dropped, and makes nothing any more.
+        """
         for artifact in spec.artifacts:
             tree = hand_in.artifacts.get(artifact.id)
             if tree is None:
                 continue
             for folder in tree.folders:
-                self._make(f"{self._top}/{artifact.path}/{folder}")
+                with self._wanted():
+                    self._make(f"{self._top}/{artifact.path}/{folder}")
             for entry in tree.entries:
                 path = f"{artifact.path}/{entry.path}" if entry.path else artifact.path
-                target = self._place(path)
-                with disk_errors(self._folder, entry.size):
-                    self._link(entry.source, target)
+                with self._wanted(), disk_errors(self._folder, entry.size):
+                    target = self._place(path)
+                    descriptor = _linked_or_opened(entry.source, target)
+                if descriptor is not None:  # a copy may take long: who drops the draft must not wait for it
+                    with disk_errors(self._folder, entry.size):
+                        _copy(entry.source, descriptor)
                 self._unsettled.append(target)
                 self._note(path, entry.size, entry.sha256)
+
+    @contextmanager
+    def _wanted(self) -> Iterator[None]:
+        """Work of a thread on a draft that nobody drops meanwhile. Raises Interrupted once it was dropped."""
+        with self._turn:
+            if self._dropped:
+                raise Interrupted("nobody waits for this attempt any more")
+            yield
 
     def close(self, result: Result, checks: tuple[CheckRow, ...]) -> None:
         """Writes checks, result and, last, the manifest of all files."""
@@ -170,18 +187,26 @@ class Draft:
                     self._target.rename(self._folder)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    @staticmethod
-    def _link(blob: Path, target: str) -> None:
-        try:
-            os.link(blob, target)
-        except OSError as error:
-            if error.errno not in _NO_LINK:
-                raise
-            shutil.copy(blob, target)
-
     def _note(self, path: str, size: int, sha256: str) -> None:
         shown = escaped(path)
         self._files[shown] = ManifestFile(path=shown, size=size, sha256=sha256)
+
+
+def _linked_or_opened(blob: Path, target: str) -> int | None:
+    """None once `target` is a link to the blob; where none can be made, a new file there, to be copied to."""
+    try:
+        os.link(blob, target)
+    except OSError as error:
+        if error.errno not in _NO_LINK:
+            raise
+        return os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    return None
+
+
+def _copy(blob: Path, descriptor: int) -> None:
+    with os.fdopen(descriptor, "wb") as stream, blob.open("rb") as source:
+        os.fchmod(descriptor, stat.S_IMODE(os.fstat(source.fileno()).st_mode))
+        shutil.copyfileobj(source, stream)
 
 
 def read_checks(folder: Path) -> tuple[CheckRow, ...]:

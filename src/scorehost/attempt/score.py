@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import anyio
-
 from scorehost.attempt.agents import AttemptAgents
 from scorehost.attempt.bench import Bench
 from scorehost.attempt.binding import Verdict, bind
@@ -168,9 +166,7 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
     if order.source.run:
         await _run(bench, progress, draft, site)
     with progress.timed("prepare"):
-        progress.hand_in = hand_in = progress.run.hand_in or await _taken_in(bench, order, order.source)
-        with anyio.CancelScope(shield=True):  # else it would link on while the draft is removed
-            await in_thread(lambda: draft.link_submission(task.spec, hand_in), bench.files)
+        progress.hand_in = hand_in = await _linked(bench, progress, draft)
         plan = evaluator_blueprint(task, profiles)
         if progress.run.vacated is not None:
             plan = taken_over(plan, run_blueprint(task, profiles))
@@ -255,6 +251,23 @@ def _keep_log(bench: Bench, progress: _Progress, draft: Draft, path: str, data: 
         # No container is ever given such a value: that one came into it from elsewhere should be looked into.
         progress.warnings.append(f"{path} held a secret of the controller's; it was masked")
     draft.write(path, masked)
+
+
+async def _linked(bench: Bench, progress: _Progress, draft: Draft) -> HandIn:
+    """What is scored, as files of the draft: what the run phase made, else what was handed in."""
+    order, stop = progress.order, threading.Event()
+
+    def bring() -> HandIn:  # in one go: each way to a thread and back costs as much as the work itself
+        hand_in = progress.run.hand_in
+        if hand_in is None:
+            hand_in = take_in(order.task.spec, order.source, bench.blobs, stop.is_set)
+        draft.link_submission(order.task.spec, hand_in)
+        return hand_in
+
+    try:
+        return await in_thread(bring, bench.files)
+    finally:
+        stop.set()  # a cancel leaves the thread to itself: it must not copy on
 
 
 async def _taken_in(bench: Bench, order: Order, source: Source) -> HandIn:
