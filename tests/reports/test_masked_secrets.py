@@ -60,6 +60,7 @@ def found_in(folder) -> list[str]:
 def test_an_engine_error_that_repeats_a_secret_leaves_it_in_no_file_and_no_event(place, method, kind):
     error = kind(f"said: {ALL}", **({"status": 500} if kind is EngineRefused else {}), hint=f"see {ALL}")
     told = []
+    (place / "d/tasks/t/evaluation/large").write_bytes(b"x" * (2 << 20))  # what is small is not uploaded
 
     async def main():
         async with memory_engine() as engine:
