@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tracemalloc
 
 import pytest
 
@@ -123,3 +124,17 @@ def test_the_last_result_of_each_key_is_known_from_the_journal(tmp_path):
 def test_the_journal_is_for_its_owner_only(tmp_path):
     written(tmp_path, "a")
     assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_long_journal_is_never_held_in_memory_as_a_whole(tmp_path):
+    with open_journal(tmp_path) as journal:
+        for _ in range(5000):
+            journal.write("phase", fields={"phase": "evaluate"})
+    tracemalloc.start()
+    try:
+        history = read_history(tmp_path / FILE)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (history.lines, history.broken) == (5000, None)
+    assert peak < history.end / 4

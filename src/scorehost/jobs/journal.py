@@ -54,37 +54,33 @@ class History:
 
 def read_history(path: Path) -> History:
     """Reads a journal; a missing file is an empty history."""
+    account = _Account()
+    held = torn = b""
     try:
-        data = path.read_bytes()
+        # Line by line: of a job of ten thousand attempts it is many megabytes.
+        with path.open("rb") as stream:
+            for line in stream:
+                if held:
+                    account.take(held)
+                held, torn = (line, b"") if line.endswith(b"\n") else (b"", line)
     except FileNotFoundError:
         return History()
-    end = data.rfind(b"\n") + 1
-    torn = data[end:]
-    lines = data[:end].split(b"\n")[:-1]
-    if lines and not torn and _event(lines[-1]) is None:
+    if held and _event(held) is None:
         # A crash of the machine may leave a last line of the right length that never reached the disk.
-        torn = lines.pop() + b"\n"
-        end -= len(torn)
-    last, broken = START, None
-    attempts, calls = _Attempts(), CallTally()
-    for number, line in enumerate(lines, start=1):
-        event = _event(line)
-        if broken is None and (event is None or event.get("prev") != last):
-            broken = number
-        last = line_hash(line)
-        if event is not None:
-            attempts.note(event)
-            calls.note(str(event.get("kind")), str(event.get("key")), event)
+        torn = held
+    elif held:
+        account.take(held)
+    attempts = account.attempts
     return History(
-        lines=len(lines),
-        end=end,
-        last=last,
+        lines=account.lines,
+        end=account.end,
+        last=account.last,
         torn=torn,
-        broken=broken,
+        broken=account.broken,
         results=attempts.results,
         manifests=attempts.manifests,
         carried=attempts.carried,
-        calls=calls,
+        calls=account.calls,
     )
 
 
@@ -107,6 +103,29 @@ class _Attempts:
         elif kind in ("attempt_retried", "attempt_rerun", "attempt_damaged"):
             for known in (self.results, self.manifests, self.carried):
                 known.pop(key, None)
+
+
+@dataclass(slots=True)
+class _Account:
+    """The whole lines that were read so far."""
+
+    lines: int = 0
+    end: int = 0
+    last: str = START
+    broken: int | None = None
+    attempts: _Attempts = field(default_factory=_Attempts)
+    calls: CallTally = field(default_factory=CallTally)
+
+    def take(self, line: bytes) -> None:
+        self.lines += 1
+        self.end += len(line)
+        event = _event(line)
+        if self.broken is None and (event is None or event.get("prev") != self.last):
+            self.broken = self.lines
+        self.last = line_hash(line[:-1])
+        if event is not None:
+            self.attempts.note(event)
+            self.calls.note(str(event.get("kind")), str(event.get("key")), event)
 
 
 def _event(line: bytes) -> dict[str, Any] | None:
