@@ -59,7 +59,7 @@ from_packages() {
     say "making $IMAGE from Debian packages by debootstrap (about a minute)"
     url=$(mirror)
     # shellcheck disable=SC2086  # no mirror known: no argument at all
-    if ! debootstrap --variant=minbase --keyring="$keyring" --include=python3,python-is-python3 \
+    if ! debootstrap --variant=minbase --keyring="$keyring" --include=python3,python-is-python3,libnss-myhostname \
         "$SUITE" "$work/root" ${url:+"$url"} </dev/null >"$work/log" 2>&1; then
         tail -n 8 "$work/log" >&2
         die "debootstrap failed, so $IMAGE could not be made." "See that this machine reaches a Debian mirror, then run the same command again."
@@ -69,6 +69,19 @@ from_packages() {
         --exclude='./usr/share/doc/*' --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*' -c . |
         docker import --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
             --change 'CMD ["python3"]' --change "LABEL org.opencontainers.image.title=$IMAGE" - "$IMAGE" >/dev/null
+}
+
+# An image that resolves localhost by itself says so: the engine then makes no network and no /etc/hosts for a host of
+# it, which is half of a start (docs/adr/0014).
+label() {
+    if docker run --rm --network none "$IMAGE" getent -s hosts:myhostname hosts localhost </dev/null >/dev/null 2>&1; then
+        # 127.0.0.1 before ::1, as the engine's own /etc/hosts has it.
+        printf 'FROM %s\nRUN echo "precedence ::ffff:0:0/96 100" >/etc/gai.conf\nLABEL scorehost.names=own\n' "$IMAGE" |
+            docker build --network none --tag "$IMAGE" - >/dev/null 2>"$work/label" || {
+            tail -n 5 "$work/label" >&2
+            return 1
+        }
+    fi
 }
 
 case "${SCOREHOST_BASE:-any}" in
@@ -84,4 +97,5 @@ debootstrap) from_packages ;;
     fi
     ;;
 esac
+label
 say "$IMAGE is there: $(docker image inspect --format '{{.Id}}' "$IMAGE")"

@@ -124,7 +124,7 @@ async def test_nothing_that_an_image_says_matters(docker_engine, make_real_spec,
     image = await docker_engine.image(tag)
     assert image.env["LEAK"] == "from-the-image"
     assert image.volumes == ("/data",)
-    assert image.labels == {"scorehost.recipe": "test"}
+    assert image.labels["scorehost.recipe"] == "test"
     spec = make_real_spec(
         image=image.id,
         cleared_env=("LEAK", "PYTHONPATH", "GIVEN"),

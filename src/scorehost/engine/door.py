@@ -87,6 +87,7 @@ class ContainerSpec:
     runtime: str | None = None
     stdin: bool = False
     network: str | None = None  # of the engine, by name; None: none at all, as every scoring host has it
+    names_itself: bool = False  # the image resolves localhost without /etc/hosts: nobody has to write it
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from scorehost.engine.door import ContainerSpec, Image, Tmpfs
 from scorehost.hosts.images import Choice
+from scorehost.hosts.labels import NAMES
 from scorehost.model.limits import INODES_PER_MIB, MIB, Limits
 
 ROOT = "/attempt"
@@ -135,6 +136,7 @@ class Blueprint:
             runtime=self.runtime,
             stdin=self.evaluator,
             network=self.network if self.producer else None,
+            names_itself=image.labels.get(NAMES) == "own",
         )
 
     def can_be_fed(self, image: Image) -> bool:

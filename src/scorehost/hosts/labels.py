@@ -9,6 +9,7 @@ SLOT = "scorehost.slot"
 HOST = "scorehost.host"
 OWNER = "scorehost.owner"
 RECIPE = "scorehost.recipe"
+NAMES = "scorehost.names"  # of an image, `own`: it resolves localhost without /etc/hosts
 KEPT = "scorehost.kept"  # for a person to look into: only a clean that is asked for removes it
 
 
