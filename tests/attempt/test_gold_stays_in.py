@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 import time
 
 import pytest
@@ -21,8 +22,12 @@ def evaluate(inputs):
     with open("/attempt/evaluation/gold.txt") as stream:
         gold = stream.read()
     inputs["scoring"].exec("work", ["cat"], stdin=gold.encode())
+    inputs["scoring"].exec("work", ["sleep", "3"])  # it is looked at meanwhile
     raise Trouble(f"expected {gold}")
 """
+
+
+HOSTS = 2  # the evaluator's, and `work`
 
 
 def docker(*arguments: str) -> str:
@@ -39,17 +44,27 @@ async def test_gold_in_an_exceptions_text_is_in_the_private_log_only(tmp_path, j
     write_submission(tmp_path / "s")
     inspected: list[str] = []
 
+    def look() -> None:
+        ids: list[str] = []
+        until = time.monotonic() + 30
+        while len(ids) < HOSTS and time.monotonic() < until:
+            ids = docker("ps", "-q", "--filter", f"label=scorehost.job={job_id}").split()
+        time.sleep(0.5)  # by then the process that was given gold has been made
+        inspected.append(docker("inspect", *ids))
+
+    looking = threading.Thread(target=look)
+
     def meet(phase: str) -> None:
-        if phase in ("evaluate", "cleanup"):
-            ids = docker("ps", "-aq", "--filter", f"label=scorehost.job={job_id}").split()
-            inspected.append(docker("inspect", *ids))
+        if phase == "evaluate":
+            looking.start()
 
     begun = int(time.time())
     done = await met(tmp_path, job_id, root, meet)
+    looking.join()
     error = done.result.error
     assert error is not None
     assert (done.kind, error.blame) == ("evaluator_exception", "dataset")
-    assert error.message == "the evaluator raised an exception: Trouble at evaluator.py:8"
+    assert error.message == "the evaluator raised an exception: Trouble at evaluator.py:9"
     assert GOLD.encode() in done.log
 
     until = str(int(time.time()) + 1)
@@ -67,7 +82,7 @@ async def test_gold_in_an_exceptions_text_is_in_the_private_log_only(tmp_path, j
     actions = {json.loads(line)["Action"].partition(":")[0] for line in told.splitlines()}
     assert {"create", "start", "exec_create", "destroy"} <= actions
     assert GOLD not in told
-    assert [len(json.loads(text)) for text in inspected] == [1, 2]
+    assert [len(json.loads(text)) for text in inspected] == [HOSTS]
     assert GOLD not in "".join(inspected)
     assert GOLD not in str(done.told)
     holds_gold = {

@@ -115,6 +115,11 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
         order.enter(Phase.EVALUATE)
         order.begun()
 
+    async def leave_named() -> None:
+        # Nobody asks for them any more: they go while the runner ends, which takes as long.
+        await named.read_usage()
+        await named.remove()
+
     dialogue = Dialogue(
         host=live.host,
         stream=live.main_stream(),
@@ -142,7 +147,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
             clock=clock,
         ),
         begin=begin,
-        near_end=named.read_usage,
+        near_end=leave_named,
     )
     with order.site.timed("evaluate"):
         return await dialogue.run()

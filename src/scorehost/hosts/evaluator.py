@@ -77,12 +77,15 @@ class Dialogue:
         """
         talk = Talk(self)
         async with task_group() as group:
-            group.start_soon(talk.listen, group)
-            await talk.greet()
-            self.begin()
-            self.clock.start()
-            group.start_soon(talk.watch_clock)
-            await talk.spoken.wait()
+            async with task_group() as serving:
+                group.start_soon(talk.listen, group, serving)
+                await talk.greet()
+                self.begin()
+                self.clock.start()
+                group.start_soon(talk.watch_clock)
+                await talk.spoken.wait()
+                # Whoever still waits for an answer is not there any more, and hosts go from now on.
+                serving.cancel_scope.cancel()
             reason = talk.reason
             if reason is None and talk.said is not None:
                 reason = await self._exited(talk)
@@ -239,8 +242,10 @@ class Talk:
                 text = f"{folder} in the evaluator's host is not what was sent"
                 raise AttemptFailed(failure(Phase.UPLOAD, "upload_damaged", text))
 
-    async def listen(self, group: anyio.abc.TaskGroup) -> None:
-        """Reads the stream to its end: frames from stdout, the log from stderr."""
+    async def listen(self, group: anyio.abc.TaskGroup, serving: anyio.abc.TaskGroup) -> None:
+        """Reads the stream to its end: frames from stdout, the log from stderr. Requests are served in
+        `serving`, which may end with the first frame that ends the talk.
+        """
         host = self._d.host
         try:
             while (chunk := await self._d.stream.receive()) is not None:
@@ -251,7 +256,7 @@ class Talk:
                         group.start_soon(host.end, "output_limit")  # reading on: what is not read ends slowly
                     continue
                 for frame in self._reader.feed(chunk.data):
-                    self._take(frame, group)
+                    self._take(frame, serving)
         except ChannelViolation as violation:
             self._fail("channel_violation", violation.message)
         if self._reader.mid_frame and self.reason is None and self.said is not None:
@@ -260,7 +265,7 @@ class Talk:
         self._greeted.set()
         self.spoken.set()
 
-    def _take(self, frame: RunnerFrame, group: anyio.abc.TaskGroup) -> None:
+    def _take(self, frame: RunnerFrame, serving: anyio.abc.TaskGroup) -> None:
         if isinstance(frame, Hello):
             self._hello = frame
             self._greeted.set()
@@ -271,7 +276,7 @@ class Talk:
             self._d.serve.count(frame)
             self._d.log.add(frame.text.encode("utf-8", "replace") + b"\n")
         else:
-            group.start_soon(self._answer, frame, group)
+            serving.start_soon(self._answer, frame, serving)
 
     async def _answer(self, request: Request, group: anyio.abc.TaskGroup) -> None:
         value: Any = None

@@ -128,7 +128,7 @@ async def _talked(order: Production, host: Host) -> Produced:
         )
         talk = Talk(dialogue)
         async with task_group() as group:
-            group.start_soon(talk.listen, group)
+            group.start_soon(talk.listen, group, group)
             await talk.greet()
             with anyio.move_on_after(order.blueprint.limits.wall_time_seconds) as wall:
                 await _first_of(talk.spoken, serve.over)
