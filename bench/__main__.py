@@ -15,6 +15,7 @@ from bench.timing import Row, table
 
 USUAL = {
     "docker-run": scorer.beside_docker_run,
+    "quicker-floor": scorer.quicker_floor,
     "cold": rows.cold,
     "warm": rows.warm,
     "ready": rows.ready,

@@ -28,8 +28,8 @@ def client() -> docker.APIClient:
     return found
 
 
-def spec(command: tuple[str, ...]) -> ContainerSpec:
-    """A container as isolated as a scoring host."""
+def spec(command: tuple[str, ...], *, network_by_runtime: bool = False) -> ContainerSpec:
+    """A container as isolated as a scoring host; `network_by_runtime`: see ADR 0014."""
     return ContainerSpec(
         name="",
         image=IMAGE,
@@ -44,6 +44,7 @@ def spec(command: tuple[str, ...]) -> ContainerSpec:
         pids=256,
         shm=16 * MIB,
         volumes=(ROOT,),
+        names_itself=network_by_runtime,
         tmpfs=(Tmpfs("/tmp", 32 * MIB, 8192), Tmpfs(f"{ROOT}/output", 32 * MIB, 8192)),  # noqa: S108
     )
 
@@ -63,15 +64,16 @@ def archive_of(name: str, data: bytes) -> bytes:
     return target.getvalue()
 
 
-def create(command: tuple[str, ...]) -> str:
+def create(command: tuple[str, ...], *, network_by_runtime: bool = False) -> str:
     """Creates the container; its id."""
-    config = container_config(spec(command), default_runtime="runc")
+    made = spec(command, network_by_runtime=network_by_runtime)
+    config = container_config(made, default_runtime="runc")
     return str(client().create_container_from_config(config)["Id"])
 
 
-def attempt() -> None:
+def attempt(*, network_by_runtime: bool = False) -> None:
     """Create, upload, start, wait, remove: the whole floor of one attempt."""
-    container = create(("python3", "-c", "pass"))
+    container = create(("python3", "-c", "pass"), network_by_runtime=network_by_runtime)
     client().put_archive(container, ROOT, small_archive())
     client().start(container)
     client().wait(container)
