@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Set
 
+FULL = ".full"  # below the root: what uses up the files that could still be made there
 _ROOT = "/attempt"
 _COARSE_CLOCK = 5  # CLOCK_REALTIME_COARSE of Linux, by which file systems keep their times
 _MOST_FILES = 1024  # more than the controller allows to such a file system
@@ -73,11 +74,11 @@ def fill(root: str) -> None:
     For an evaluator, its folders are then as closed as those that an upload makes for root, though they are
     its own user's. Where the kernel counts no files this does nothing; a change is found out all the same.
     """
-    place = os.path.join(root, ".full")
+    place = os.path.join(root, FULL)
     try:
-        os.mkdir(place, 0o700)
+        os.mkdir(place, 0o755)  # who walks through all of the root must not meet what he may not read
         for number in range(_MOST_FILES):
-            os.mkdir("%s/%d" % (place, number), 0o700)
+            os.mkdir("%s/%d" % (place, number), 0o755)
     except OSError:
         return
     for number in range(_MOST_FILES):

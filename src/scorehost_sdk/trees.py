@@ -2,54 +2,58 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import stat
 
-_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
+from scorehost_sdk.feed import FULL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Iterator, List, Optional, Tuple
+    from typing import Dict, Iterator, List, Optional, Tuple
 
-    File = Tuple[bytes, bytes, Tuple[int, ...]]  # path, `x` or `-`, what changes when the content does
+    Facts = Tuple[int, ...]  # of a path: what changes when the content does, or the access to it
+    File = Tuple[bytes, bytes, Facts]  # path, `x` or `-`, facts
 
 
 class Tree:
     """A folder of the host and its digest, which is taken anew only when a file's state has changed.
 
     `own`: it belongs to this user, who could change it and change it back. So any change of a state since the
-    first digest counts then, of folders too: the kernel's times of change cannot be set.
+    first digest counts then, of folders too: the kernel's times of change cannot be set. That second look
+    opens nothing: a process of this user could have taken away the right to open files (prlimit).
     """
 
     def __init__(self, folder: str, own: bool = False) -> None:
         self._folder, self._digest, self._own = folder, "", own
         self._state: Optional[List[File]] = None
-        self._places: List[Tuple[bytes, Tuple[int, ...]]] = []
+        self._seen: Dict[bytes, Facts] = {}
 
     def digest(self) -> str:
         """`sha256:…`, `unreadable`, or `changed`."""
+        if self._own and self._state is not None:
+            return self._digest if self._as_seen() else "changed"
         try:
-            places, self._places = self._places, []
             if self._own:
-                self._note(os.fsencode(os.path.dirname(self._folder)))
-                self._note(os.fsencode(self._folder))
+                self._note_what_is_around()
             state = sorted(self._files(os.fsencode(self._folder), b""))
-            self._places.sort()
-            if self._own and self._state is not None and (state, self._places) != (self._state, places):
-                return "changed"
             if state != self._state:
                 self._digest, self._state = self._hash(state), state
-        except (OSError, ValueError) as error:
-            if self._own and getattr(error, "errno", None) not in _EXHAUSTED:
-                return "changed"
+        except (OSError, ValueError):
             self._digest, self._state = "unreadable", None
         return self._digest
 
-    def _note(self, folder: bytes) -> None:
-        facts = os.lstat(folder)
-        self._places.append((folder, (facts.st_ino, facts.st_mode, facts.st_mtime_ns, facts.st_ctime_ns)))
+    def _note_what_is_around(self) -> None:
+        root = os.path.dirname(self._folder)
+        for place in (root, os.path.join(root, FULL), self._folder):
+            if os.path.lexists(place):
+                self._seen[os.fsencode(place)] = _facts(os.lstat(place))
+
+    def _as_seen(self) -> bool:
+        try:
+            return all(_facts(os.lstat(path)) == facts for path, facts in self._seen.items())
+        except OSError:
+            return False
 
     def _files(self, folder: bytes, prefix: bytes) -> Iterator[File]:
         try:
@@ -61,13 +65,12 @@ class Tree:
         with entries:
             for entry in entries:
                 facts = entry.stat(follow_symlinks=False)
+                if self._own:
+                    self._seen[entry.path] = _facts(facts)
                 if stat.S_ISDIR(facts.st_mode):
-                    if self._own:
-                        self._note(entry.path)
                     yield from self._files(entry.path, prefix + entry.name + b"/")
                 elif stat.S_ISREG(facts.st_mode):
-                    mark = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-                    yield prefix + entry.name, b"x" if facts.st_mode & 0o111 else b"-", mark
+                    yield prefix + entry.name, b"x" if facts.st_mode & 0o111 else b"-", _facts(facts)
                 else:
                     raise ValueError("neither a file nor a folder")
 
@@ -83,3 +86,7 @@ class Tree:
                     digest.update(buffer[:size])
             whole.update(b"%s\0%s\0%s\n" % (path, mode, digest.hexdigest().encode("ascii")))
         return "sha256:" + whole.hexdigest()
+
+
+def _facts(status: os.stat_result) -> Facts:
+    return (status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

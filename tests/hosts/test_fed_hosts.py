@@ -120,6 +120,62 @@ async def test_a_result_after_a_change_of_the_gold_does_not_count_though_it_was_
     assert "/attempt/evaluation" in made.result.error.message
 
 
+BLINDS = """
+import os, subprocess, sys
+CHILD = '''
+import os, resource
+path = "/attempt/evaluation/gold.txt"
+os.chmod(path, 0o644)
+open(path, "w").write("forged")
+resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (3, 3))
+'''
+def evaluate(inputs):
+    child = subprocess.Popen([sys.executable, "-c", CHILD])
+    assert child.wait() == 0
+    return {"status": "PASS"}
+"""
+
+
+@pytest.mark.docker
+async def test_a_child_of_the_evaluator_cannot_hide_a_change_by_taking_away_the_runners_descriptors(
+    tmp_path, job_id
+):
+    made = await scored(tmp_path, job_id, BLINDS)
+    assert (made.result.status, made.kind) == ("ERROR", "changed_input"), made.log
+    assert "/attempt/evaluation" in made.result.error.message
+
+
+WRITES = """
+import os
+def evaluate(inputs):
+    os.rmdir("/attempt/.full/0")
+    open("/attempt/.full/kept", "w").write("beside the output")
+    return {"status": "PASS"}
+"""
+
+
+@pytest.mark.docker
+async def test_what_is_written_beside_the_output_does_not_go_unseen(tmp_path, job_id):
+    made = await scored(tmp_path, job_id, WRITES)
+    assert (made.result.status, made.kind) == ("ERROR", "changed_input"), made.log
+    assert "/attempt in the evaluator's host" in made.result.error.message
+
+
+WALKS = """
+def evaluate(inputs):
+    script = "find /attempt > /dev/null && cp -r /attempt /tmp/all"
+    walked = inputs["scoring"].exec(None, ["sh", "-c", script])
+    return {"status": "PASS" if walked.ok else "FAIL", "metrics": {"said": walked.stderr}}
+"""
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("gold", [SMALL, LARGE], ids=["fed", "uploaded"])
+async def test_an_exec_meets_nothing_that_it_may_not_read(tmp_path, job_id, gold):
+    made = await scored(tmp_path, job_id, WALKS, gold)
+    assert (made.result.status, made.result.metrics) == ("PASS", {"said": ""}), made.log
+
+
 @pytest.mark.docker
 async def test_what_is_written_into_a_closed_folder_is_no_lack_of_scratch_space(tmp_path, job_id):
     evaluator = "def evaluate(inputs):\n    open('/attempt/artifacts/out.txt', 'w')\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -17,7 +18,7 @@ from scorehost.hosts.cargo import tools
 from scorehost.hosts.feed import MAX_BYTES, MAX_NODES, feed, is_small
 from scorehost.hosts.tree import ChangedWhileSent, Entry, Tree
 from scorehost.model.limits import Limits
-from scorehost_sdk.feed import fill, load
+from scorehost_sdk.feed import FULL, fill, load
 from scorehost_sdk.trees import Tree as HostTree
 from trial import IMAGE
 
@@ -115,6 +116,30 @@ def test_what_the_runners_own_user_changed_counts_though_it_is_as_before(tmp_pat
     before = tree.digest()
     assert tree.digest() == before
     deed(root / "evaluation" / "inner" / "gold")
+    assert tree.digest() == "changed"
+
+
+def test_a_change_is_seen_though_no_file_can_be_opened_any_more(tmp_path, monkeypatch):
+    root = laid_out(tmp_path, ("evaluation", Tree((entry(tmp_path, "inner/gold", b"gold"),))))
+    tree = HostTree(str(root / "evaluation"), own=True)
+    before = tree.digest()
+
+    def refused(*_args, **_keys):
+        raise OSError(errno.EMFILE, "too many open files")
+
+    monkeypatch.setattr(os, "scandir", refused)
+    assert tree.digest() == before
+    change_and_restore(root / "evaluation" / "inner" / "gold")
+    assert tree.digest() == "changed"
+
+
+def test_what_is_made_where_the_place_was_filled_counts_as_changed(tmp_path):
+    root = laid_out(tmp_path, ("evaluation", Tree()))
+    (root / FULL / "0").mkdir(parents=True)
+    tree = HostTree(str(root / "evaluation"), own=True)
+    before = tree.digest()
+    assert tree.digest() == before
+    (root / FULL / "0").rmdir()
     assert tree.digest() == "changed"
 
 

@@ -11,6 +11,7 @@ import anyio
 from scorehost.engine.door import Stream
 from scorehost.errors import AttemptFailed, EngineRefused, EngineUnreachable
 from scorehost.hosts.agents import AgentFault, UnknownRole
+from scorehost.hosts.blueprint import ROOT
 from scorehost.hosts.capture import Capture
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.execs import FAULTY
@@ -132,10 +133,14 @@ class Dialogue:
         any more (an evaluator may have used up its descriptors) or that it does not name says nothing.
         """
         told = frame.trees if frame is not None else {}
-        for folder, digest in self.trees.items():
-            if told.get(folder, UNREADABLE) not in (digest, UNREADABLE):
-                return f"{folder} in the evaluator's host changed during the evaluation"
-        return ""
+        changed = [
+            folder
+            for folder, digest in self.trees.items()
+            if told.get(folder, UNREADABLE) not in (digest, UNREADABLE)
+        ]
+        # All of them at once: that is what lies around them.
+        place = ROOT if changed == list(self.trees) else ", ".join(changed)
+        return f"{place} in the evaluator's host changed during the evaluation" if changed else ""
 
     async def _heard_late(self, talk: Talk) -> None:
         """Waits for the end of the stream when the runner has exited and only the engine is slow to say so.
