@@ -92,6 +92,8 @@ def test_a_controller_that_is_killed_at_any_moment_loses_nothing_and_leaves_noth
 
 def test_a_living_job_keeps_all_it_has_while_others_start_and_clean(tmp_path):
     slow = write_dataset(tmp_path / "slow", {"t0": SLEEPS})
+    (slow / "tasks/t0/evaluation").mkdir(exist_ok=True)
+    (slow / "tasks/t0/evaluation/large").write_bytes(b"x" * (2 << 20))  # is uploaded, into a volume
     quick = write_dataset(tmp_path / "quick", {"t0": BESIDE})
     process = subprocess.Popen(
         command("-v", "run", slow, "--submission", "solution", "--out", tmp_path / "slow-runs"),
