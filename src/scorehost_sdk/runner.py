@@ -350,11 +350,13 @@ def _main() -> NoReturn:
     import scorehost_sdk.flavour
     import scorehost_sdk.scoring  # noqa: F401
     from scorehost_sdk.returned import checked
-    from scorehost_sdk.trees import Tree
+    from scorehost_sdk.trees import Tree, close_imports
 
     start = channel.start()
     trees = {folder: Tree(folder, start["fed"]) for folder in start["trees"]}
     digests = {folder: tree.digest() for folder, tree in trees.items()}
+    if start["fed"]:
+        close_imports(_ROOT, {path: facts for tree in trees.values() for path, facts in tree.seen.items()})
     version = "%d.%d.%d" % sys.version_info[:3]
     channel.tell({"kind": "hello", "python": version, "trees": digests, "dumpable": not safe})
     sys.path[1:1] = [_TASK]
