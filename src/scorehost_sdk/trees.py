@@ -114,7 +114,7 @@ def close_imports(root: str, seen: Dict[bytes, Facts]) -> None:
             raise PermissionError(errno.EACCES, "changed since the evaluation began", path)
 
     def checked_data(loader: Any, path: str) -> bytes:
-        data = plain_data(loader, path)
+        data: bytes = plain_data(loader, path)
         refuse_changed(path)  # after it was read: what was swapped before and back again has another state
         return data
 
