@@ -23,6 +23,7 @@ EVENTS = [
     JobEvent("attempt_retried", KEY, {"kind": "engine_lost"}),
     JobEvent("attempt_cancelled", KEY, {"number": 1}),
     JobEvent("attempt_finished", KEY, {"row": row(status="FAIL", reason="first\nsecond")}),
+    JobEvent("attempt_finished", KEY, {"row": row(status="ERROR", reason="evaluator_timeout: slow")}),
     JobEvent("job_finished"),
 ]
 
@@ -50,6 +51,7 @@ def test_every_event_is_one_line_without_control_characters():
         "again t1/alice/1.1 engine_lost",
         "stop  t1/alice/1.1",
         "FAIL  t1/alice/1.1 score 0 in 1.2 s: first\\x0asecond",
+        "ERROR t1/alice/1.1 in 1.2 s: evaluator_timeout: slow",
         "job finished",
     ]
     assert not {"\r", "\x1b"} & set(text)

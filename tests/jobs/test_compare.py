@@ -132,6 +132,7 @@ def test_other_scoring_inputs_are_named_with_their_tasks_and_refuse_a_ranking(tm
     found = compare_jobs(one, two)
     assert (found.comparable, found.figures, found.regressions.mean_fell) == (False, None, None)
     assert [(d.what, d.kind, d.tasks) for d in found.differences] == [(part, "scoring", ("b",))]
+    assert found.differences[0].text.endswith((" differs", " differ"))
     assert [change.task_id for change in found.changes] == ["a"]
 
 

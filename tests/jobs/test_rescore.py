@@ -216,7 +216,7 @@ def test_an_error_before_anything_was_archived_stands_and_is_told_even_with_reru
     outcome = again(tmp_path, only_a, parent, script, watch=events, tasks=("a",))
     assert (script.keys, outcome.summary["carried"], outcome.summary["errors_left_out"]) == ([], 1, 1)
     told = " ".join(str(event.fields.get("text")) for event in events)
-    assert "1 attempts ended before their submission was archived and stand as they are" in told
+    assert "1 of 1 attempts ended before a submission was archived and stand unchanged, such as a/" in told
     resumed = run(tmp_path, only_a, script, resume=outcome.job_id, rerun="error")
     assert (script.keys, resumed.summary["carried"]) == ([], 1)
 

@@ -9,7 +9,7 @@ from scripted_jobs import make_dataset, make_task, some_tasks
 
 from scorehost.errors import UsageError
 from scorehost.jobs.options import RunOptions
-from scorehost.jobs.plan import check_options
+from scorehost.jobs.plan import check_options, make_plan
 from scorehost.jobs.select import selected_tasks
 
 
@@ -52,6 +52,23 @@ def test_set_lays_parameters_over_the_tasks_own(tmp_path):
     (chosen,) = selected_tasks(RunOptions(parameters={"y": 2, "z": 3}), dataset)
     assert chosen.spec.parameters == {"x": 1, "y": 2, "z": 3}
     assert dataset.tasks["a"].spec.parameters == {"x": 1, "y": 1}
+
+
+def test_a_parameter_that_no_selected_task_declares_is_a_warning_that_names_the_near_ones(tmp_path):
+    task = make_task(tmp_path, "a")
+    spec = task.spec.model_copy(update={"parameters": {"tolerance": 1}})
+    dataset = make_dataset(tmp_path, task.model_copy(update={"spec": spec}), make_task(tmp_path, "b"))
+
+    def warned(*tasks, **parameters):
+        found = []
+        options = RunOptions(tasks=tasks, submissions=("solution",), parameters=parameters)
+        make_plan(options, dataset, staging=tmp_path / "incoming", warn=found.append)
+        return found
+
+    assert warned(tolerance=2) == []
+    said = "--set tolerence: no selected task declares this parameter."
+    assert warned(tolerence=2) == [f"{said} Did you mean tolerance?"]
+    assert warned("b", tolerence=2) == [f"{said} There are none."]
 
 
 @pytest.mark.parametrize(

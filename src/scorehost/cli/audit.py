@@ -27,11 +27,16 @@ _POSITIVE = click.IntRange(min=1)
 @click.option(
     "--repeat", type=_POSITIVE, metavar="N", help="Score solution, empty and wrong ones so often (2)."
 )
-@click.option("--concurrency", type=_POSITIVE, metavar="N", help="Attempts at a time.")
+@click.option(
+    "--concurrency", type=_POSITIVE, metavar="N", help="Attempts at a time; else by cores and memory."
+)
 @click.option("--profiles", type=_FILE, help="In place of the dataset's profiles.yaml.")
 @click.option("--gold", type=_FOLDER, help="Private gold, laid over the dataset's.")
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), help="For jobs."
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    help="Where jobs go (runs).",
 )
 @click.option("--resume", metavar="JOB", help="Go on with an audit that was stopped.")
 @click.option("--allow-unenforced", is_flag=True, help="Run though the engine cannot enforce a limit.")

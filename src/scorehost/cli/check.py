@@ -14,11 +14,14 @@ from scorehost.cli.findings import say_findings, status_of
 from scorehost.cli.stdout import say
 from scorehost.cli.text import count, typed, visible
 
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
 
 @click.command(cls=Command, short_help="Find every problem of a dataset.")
 @click.argument("dataset", type=click.Path(path_type=Path), default=Path())
-@click.option("--profiles", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--gold", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--profiles", type=_FILE, help="In place of the dataset's profiles.yaml.")
+@click.option("--gold", type=_FOLDER, help="Private gold, laid over the dataset's.")
 @click.option("--probe", is_flag=True, help="Ask the engine too: images, memory, limits.")
 @click.option("--lock", is_flag=True, help="Write scorehost.lock: images and tasks as they are now.")
 @verbosity

@@ -39,7 +39,10 @@ def _pairs(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     help="A's submission with B's; repeatable. Without it, those of one name.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), help="Where jobs lie."
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    help="Where jobs lie (runs).",
 )
 @click.option("--private", is_flag=True, help="Show free text of private checks too.")
 @click.option("--format", "kind", type=click.Choice(["text", "md", "json"]), default="text")

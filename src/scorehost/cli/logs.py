@@ -28,7 +28,10 @@ _PART = 65_536
 @click.option("--host", metavar="NAME", help="Of this host only; evaluator is one.")
 @click.option("--raw", is_flag=True, help="Every byte as it was printed; not for a terminal.")
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), help="Where jobs lie."
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    help="Where jobs lie (runs).",
 )
 @verbosity
 def logs(

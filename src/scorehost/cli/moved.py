@@ -34,7 +34,7 @@ def show_rescored(rescored: Rescored, *, as_json: bool) -> None:
 
 def _lines(rescored: Rescored) -> list[str]:
     again = len(rescored.outcome.rows) - rescored.carried
-    stand = f", {rescored.carried} stand as they were" if rescored.carried else ""
+    stand = f", {_stand(rescored.carried)}" if rescored.carried else ""
     head = visible(f"of {rescored.parent}: {count(again, 'attempt')} scored again{stand}")
     verdicts = sum(move.verdict for move in rescored.moved)
     if not rescored.moved:
@@ -46,6 +46,10 @@ def _lines(rescored: Rescored) -> list[str]:
     if len(rescored.moved) > len(shown):
         lines.append(f"… and {len(rescored.moved) - len(shown)} more; `scorehost compare` lists all")
     return lines
+
+
+def _stand(number: int) -> str:
+    return "1 stands as it was" if number == 1 else f"{number} stand as they were"
 
 
 def _cells(move: Move) -> tuple[str, ...]:

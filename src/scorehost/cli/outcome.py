@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,8 @@ def show_one(outcome: JobOutcome) -> None:
     lines = []
     for row in outcome.rows:
         status = click.style(row.status, fg=_COLOURS[row.status]) if sys.stdout.isatty() else row.status
-        lines.append(f"{status}  score {score_text(row.score)}  {visible(row.reason)}".rstrip())
+        score = "" if row.score is None else f"score {score_text(row.score)}  "
+        lines.append(f"{status}  {score}{visible(row.reason)}".rstrip())
         if row.error is not None and row.error.hint:
             lines.append(visible(f"  {row.error.hint}"))
         lines.append(visible(f"  {typed(outcome.folder / 'attempts' / row.key.folder)}"))
@@ -53,6 +55,7 @@ def show_one(outcome: JobOutcome) -> None:
         lines.append("not scored")
     if outcome.message:
         lines.append(visible(outcome.message, keep="\n"))
+    lines += _go_on(outcome)
     write("\n".join(lines) + "\n")
 
 
@@ -91,11 +94,19 @@ def _attempt(row: Row) -> dict[str, Any]:
     }
 
 
+def _go_on(outcome: JobOutcome) -> list[str]:
+    """The command that scores what is left, as it can be typed here."""
+    if outcome.status not in ("interrupted", "incomplete"):
+        return []
+    return [visible(f"go on      scorehost run --resume {shlex.quote(typed(outcome.folder))}")]
+
+
 def _foot(outcome: JobOutcome) -> list[str]:
     lines = [
         "",
         visible(f"job        {typed(outcome.folder)}  ({outcome.status})"),
         f"root hash  {outcome.root_hash}",
+        *_go_on(outcome),
     ]
     if outcome.message:
         lines = ["", visible(outcome.message, keep="\n"), *lines]

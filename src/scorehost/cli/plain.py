@@ -35,7 +35,8 @@ _TELLING = (
 def finished_line(row: Row) -> str:
     """One attempt's end in a line: status, name, score, seconds, and the reason of anything but a PASS."""
     reason = "" if row.status == "PASS" or not row.reason else f": {row.reason}"
-    return visible(f"{row.status:<5} {row.key} score {score_text(row.score)} in {row.seconds:.1f} s{reason}")
+    score = "" if row.score is None else f" score {score_text(row.score)}"
+    return visible(f"{row.status:<5} {row.key}{score} in {row.seconds:.1f} s{reason}")
 
 
 def event_line(event: JobEvent, *, verbose: bool = False) -> str | None:

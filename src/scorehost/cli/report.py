@@ -23,7 +23,10 @@ from scorehost.cli.stdout import write
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file in place of stdout.")
 @click.option("--private", is_flag=True, help="With free text of private checks: it may hold gold.")
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), help="Where jobs lie."
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    help="Where jobs lie (runs).",
 )
 @verbosity
 def report(*, job: str, kind: api.ReportFormat, output: Path | None, private: bool, out: Path) -> int:

@@ -25,17 +25,32 @@ _POSITIVE = click.IntRange(min=1)
 @click.option("--task", "tasks", multiple=True, metavar="GLOB", help="Tasks whose id matches; repeatable.")
 @click.option("--gold", type=_FOLDER, help="Private gold, laid over the dataset's.")
 @click.option("--profiles", type=_FILE, help="In place of the dataset's profiles.yaml.")
-@click.option("--concurrency", type=_POSITIVE, metavar="N", help="Attempts at a time.")
+@click.option(
+    "--concurrency", type=_POSITIVE, metavar="N", help="Attempts at a time; else by cores and memory."
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("runs"),
-    help="Where JOB is looked up, and the new job goes.",
+    help="Where JOB is looked up, and the new job goes (runs).",
 )
 @click.option("--name", metavar="NAME", help="A label for the new job.")
-@click.option("--retry-errors", type=click.IntRange(min=0), default=1, show_default=True, metavar="N")
+@click.option(
+    "--retry-errors",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Try faults of engine and environment again so often.",
+)
 @click.option("--fail-fast", is_flag=True, help="Take no new attempt after the first that is not PASS.")
-@click.option("--exit-on", type=click.Choice(["fail", "error", "never"]), default="fail")
+@click.option(
+    "--exit-on",
+    type=click.Choice(["fail", "error", "never"]),
+    default="fail",
+    show_default=True,
+    help="error: a FAIL exits with 0; never: an ERROR too.",
+)
 @click.option("--fail-under", type=float, metavar="X", help="Exit 1 when the mean is below X.")
 @click.option("--allow-unenforced", is_flag=True, help="Run though the engine cannot enforce a limit.")
 @click.option("--private", is_flag=True, help="Show free text of private checks too.")

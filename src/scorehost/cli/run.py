@@ -51,12 +51,17 @@ def _beside_resume(ctx: click.Context, dataset: Path) -> Path:
 @click.option("--predictions", type=_FILE, help="JSON lines with task_id and a text per artifact.")
 @click.option("--repeat", type=_POSITIVE, default=1, metavar="N", help="Score each sample N times.")
 @click.option("--samples", type=_POSITIVE, metavar="N", help="Ask the run phase for N samples.")
-@click.option("--concurrency", type=_POSITIVE, metavar="N", help="Attempts at a time.")
+@click.option(
+    "--concurrency", type=_POSITIVE, metavar="N", help="Attempts at a time; else by cores and memory."
+)
 @click.option("--profiles", type=_FILE, help="In place of the dataset's profiles.yaml.")
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Set parameters.KEY; repeatable.")
 @click.option("--gold", type=_FOLDER, help="Private gold, laid over the dataset's.")
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), help="For jobs."
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    help="Where jobs go (runs).",
 )
 @click.option("--name", metavar="NAME", help="A label for the job.")
 @click.option("--resume", metavar="JOB", help="Go on with a job; only what is unfinished runs.")
@@ -70,7 +75,13 @@ def _beside_resume(ctx: click.Context, dataset: Path) -> Path:
     help="Try faults of engine and environment again so often.",
 )
 @click.option("--fail-fast", is_flag=True, help="Take no new attempt after the first that is not PASS.")
-@click.option("--exit-on", type=click.Choice(["fail", "error", "never"]), default="fail")
+@click.option(
+    "--exit-on",
+    type=click.Choice(["fail", "error", "never"]),
+    default="fail",
+    show_default=True,
+    help="error: a FAIL exits with 0; never: an ERROR too.",
+)
 @click.option("--fail-under", type=float, metavar="X", help="Exit 1 when the mean is below X.")
 @click.option("--allow-unenforced", is_flag=True, help="Run though the engine cannot enforce a limit.")
 @click.option("--private", is_flag=True, help="Show free text of private checks too.")
@@ -78,7 +89,11 @@ def _beside_resume(ctx: click.Context, dataset: Path) -> Path:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout and nothing else.")
 @click.option("--max-calls", type=_NATURAL, metavar="N", help="Calls of agents that the job may make.")
 @click.option("--max-tokens", type=_NATURAL, metavar="N", help="Tokens after which no call is begun.")
-@click.option("--keep", type=click.Choice(["error", "always"]), help="Leave containers to look into.")
+@click.option(
+    "--keep",
+    type=click.Choice(["error", "always"]),
+    help="Leave containers to look into; `clean --kept` removes them.",
+)
 @click.option("--locked", is_flag=True, help="Only with files and images as scorehost.lock says.")
 @click.option("--watch", "watching", is_flag=True, help="Again whenever a file changes; Ctrl-C ends it.")
 @click.option("--allow-shared-host", is_flag=True, help="Score in the run phase's container if profiles ask.")

@@ -20,10 +20,17 @@ from scorehost.cli.values import parameters
 @click.argument("path")
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Set parameters.KEY; repeatable.")
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), help="For jobs."
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    help="Where jobs go (runs).",
 )
 @click.option("--allow-unenforced", is_flag=True, help="Run though the engine cannot enforce a limit.")
-@click.option("--keep", type=click.Choice(["error", "always"]), help="Leave containers to look into.")
+@click.option(
+    "--keep",
+    type=click.Choice(["error", "always"]),
+    help="Leave containers to look into; `clean --kept` removes them.",
+)
 @click.option("--private", is_flag=True, help="Show free text of private checks too.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout and nothing else.")
 @verbosity
@@ -43,7 +50,8 @@ def score(
 ) -> int:
     """Score the submission at PATH for the task in TASK_DIR.
 
-    PATH is a folder that holds the declared artifacts at their paths, or solution, empty, wrong:NAME.
+    PATH is a folder that holds the declared artifacts at their paths, an archive of one, or solution, empty,
+    wrong:NAME.
     Exit status as of `run`.
     """
     call = functools.partial(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scorehost.attempt.order import Order
 from scorehost.errors import UsageError
-from scorehost.jobs.select import selected_tasks
+from scorehost.jobs.select import near, selected_tasks
 from scorehost.jobs.submissions import Search, Submission, Warn, find_submissions
 from scorehost.model.ids import AttemptKey
 from scorehost.model.json import digest
@@ -46,6 +46,7 @@ def make_plan(options: RunOptions, dataset: Dataset, *, staging: Path, warn: War
     """
     check_options(options)
     tasks = selected_tasks(options, dataset)
+    _check_parameters(options, [dataset.tasks[task.task_id] for task in tasks], warn)
     search = Search(dataset=dataset, tasks=tasks, staging=staging, warn=warn)
     submissions = find_submissions(options, search)
     _check_run_phase(options, submissions)
@@ -63,6 +64,14 @@ def make_plan(options: RunOptions, dataset: Dataset, *, staging: Path, warn: War
     if shared:
         _check_shared_host(options, warn)
     return Plan({task.task_id: task for task in tasks}, submissions, orders, shared_host=shared)
+
+
+def _check_parameters(options: RunOptions, tasks: Sequence[Task], warn: Warn) -> None:
+    # An evaluator may read what its task does not declare; a misspelt name would change nothing, unseen.
+    known = {name for task in tasks for name in task.spec.parameters}
+    for name in options.parameters:
+        if name not in known:
+            warn(f"--set {name}: no selected task declares this parameter. {near(name, known)}")
 
 
 def check_options(options: RunOptions) -> None:

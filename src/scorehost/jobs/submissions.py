@@ -248,7 +248,8 @@ def _staged(place: Path, search: Search) -> Iterator[Submission]:
     if not place.is_dir():
         raise UsageError(
             f"What the audit handed in is not in {place} any more.",
-            hint="`scorehost audit --resume` tells what it found; `scorehost rescore` scores it again.",
+            hint="`scorehost audit --resume JOB` tells what it found; "
+            "`scorehost rescore JOB` scores it again.",
         )
     for entry in sorted(os.scandir(place), key=lambda entry: entry.name):
         if not entry.is_dir(follow_symlinks=False):
@@ -266,11 +267,12 @@ def _from_path(name: str, path: Path, search: Search) -> Submission:
     try:
         status = path.stat()
     except OSError as error:
-        known = [*RESERVED, *(f"{WRONG}{wrong}" for task in search.tasks for wrong in task.wrong)]
+        able = [RUN] if any(task.run_script is not None for task in search.tasks) else []
+        wrong = [f"{WRONG}{name}" for task in search.tasks for name in task.wrong]
         raise UsageError(
             f"--submission {path}: {error.strerror}.",
             hint=f"It may be a folder, an archive, {SOLUTION}, {EMPTY} or {WRONG}NAME. "
-            + near(str(path), known),
+            + near(str(path), [SOLUTION, EMPTY, *able, *wrong]),
         ) from None
     real = path.resolve()
     if stat.S_ISDIR(status.st_mode):
@@ -281,7 +283,7 @@ def _from_path(name: str, path: Path, search: Search) -> Submission:
         return _from_archive(name, real, search)
     raise UsageError(
         f"--submission {path} is neither a folder nor an archive (.zip, .tar.gz).",
-        hint="Hand in a folder that holds <task_id>/<artifact path>.",
+        hint="Hand in a folder that holds <task_id>/<artifact path>, or, for one task, <artifact path>.",
     )
 
 

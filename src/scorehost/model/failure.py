@@ -68,7 +68,7 @@ KINDS: dict[str, KindFacts] = {
         Blame.DATASET,
         _EVALUATE,
         "`evaluate` raised an exception.",
-        "Read logs/evaluator.log of the attempt; the traceback is there.",
+        "`scorehost logs JOB TASK` prints the traceback (logs/evaluator.log of the attempt).",
     ),
     "evaluator_exit": KindFacts(
         Blame.DATASET,

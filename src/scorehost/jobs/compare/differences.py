@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from scorehost.model.result import Result
 
 _PARTS = {
-    "gold": "the gold set",
-    "evaluator": "evaluator.py, lib/ or shared/",
-    "task": "task.yaml or --set",
-    "limits": "limits",
-    "sdk": "what scorehost puts into hosts (runner, SDK)",
+    "gold": "the gold set differs",
+    "evaluator": "evaluator.py, lib/ or shared/ differ",
+    "task": "task.yaml or --set differs",
+    "limits": "limits differ",
+    "sdk": "what scorehost puts into hosts (runner, SDK) differs",
 }
 _SETTINGS: dict[str, tuple[str, Callable[[Result], str | None]]] = {
     "profile": ("profiles.yaml", lambda result: result.digests.operational.get("profile")),
@@ -52,7 +52,7 @@ def differences(a: ReadJob, b: ReadJob, pairs: Sequence[Pair]) -> tuple[Differen
     for part, words in _PARTS.items():
         tasks = [task_id for task_id, own in sorted(by_task.items()) if _part_differs(own, part)]
         if tasks:
-            found.append(Difference(what=part, kind="scoring", text=f"{words} differ", tasks=tuple(tasks)))
+            found.append(Difference(what=part, kind="scoring", text=words, tasks=tuple(tasks)))
     found += _images(by_task)
     found += _datasets(a, b)
     found += _settings(pairs)
@@ -137,8 +137,9 @@ def _settings(pairs: Iterable[Pair]) -> list[Difference]:
         ours = {value(pair.a.result) for pair in listed} - {None}
         theirs = {value(pair.b.result) for pair in listed} - {None}
         if ours and theirs and ours != theirs:
-            shown = words if what == "profile" else f"{words}: {_some(ours)} and {_some(theirs)}"
-            found.append(Difference(what=what, kind="setting", text=f"{shown} differ"))
+            values = f"{words}: {_some(ours)} and {_some(theirs)} differ"
+            text = f"{words} differs" if what == "profile" else values
+            found.append(Difference(what=what, kind="setting", text=text))
     return found
 
 

@@ -123,8 +123,8 @@ class _Again:
                 self.carried[one.key] = one.folder
         if unarchived:
             self.warn(
-                f"{len(unarchived)} attempts ended before their submission was archived and stand as they "
-                f"are, such as {unarchived[0]}; `scorehost run` scores them from the submission itself."
+                f"{len(unarchived)} of {len(attempts)} attempts ended before a submission was archived and "
+                f"stand unchanged, such as {unarchived[0]}; `scorehost run` scores the submission itself."
             )
         if self.changed_only:
             reasons = ", ".join(f"{count} since {_WHY[part]}" for part, count in sorted(why.items()))
