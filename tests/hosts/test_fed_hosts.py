@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reports.memory_runner import memory_engine, scored_on
+from scorehost.engine.memory_runner import MemoryRunner
 from scorehost.engine.opening import open_engine
 from trial import score_one, write_submission, write_task
 
@@ -32,6 +33,34 @@ async def test_large_cargo_and_folders_of_a_submission_are_uploaded(tmp_path, jo
     async with memory_engine() as engine:
         scored = await scored_on(engine, root, write_submission(tmp_path / "s"), tmp_path / "runs", job_id)
         assert (scored.result.status, engine.calls["upload"]) == ("PASS", 1)
+
+
+async def speaks_with_another_key(context):
+    runner = MemoryRunner(context)
+    runner.start["key"] = "00" * 16
+    await runner.say({"kind": "hello", "python": "3.11.2", "trees": {}, "dumpable": False})
+    return 0
+
+
+async def prints_before_it_speaks(context):
+    await context.write(b"welcome to this image\n")
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("runner", "kind", "blame"),
+    [
+        (speaks_with_another_key, "upload_damaged", "engine"),
+        (prints_before_it_speaks, "image_unusable", "environment"),
+    ],
+)
+async def test_what_goes_wrong_before_the_runner_greets_is_no_fault_of_the_dataset(
+    tmp_path, job_id, runner, kind, blame
+):
+    root = write_task(tmp_path / "d", "", gold={"gold.txt": SMALL})
+    async with memory_engine(runner) as engine:
+        made = await scored_on(engine, root, write_submission(tmp_path / "s"), tmp_path / "runs", job_id)
+    assert (made.kind, made.result.error.blame.value) == (kind, blame), made.result.error
 
 
 async def scored(tmp_path, job_id, evaluator, gold=SMALL, **spec):

@@ -28,6 +28,9 @@ CASES = [
     (Ending(exit_code=127, greeted=False), "image_unusable", Blame.ENVIRONMENT, False),
     (Ending(exit_code=126, greeted=False), "image_unusable", Blame.ENVIRONMENT, False),
     (Ending(exit_code=1, greeted=False), "image_unusable", Blame.ENVIRONMENT, False),
+    # Its input ended: nobody but the way to it can have done that, since nothing has run there yet.
+    (Ending(exit_code=3, greeted=False), "engine_lost", Blame.ENGINE, True),
+    (Ending(exit_code=3), "evaluator_exit", Blame.DATASET, False),
     (Ending(exit_code=137, greeted=False, struck=True), "host_lost", Blame.ENVIRONMENT, True),
     (Ending(exit_code=137, greeted=False), "image_unusable", Blame.ENVIRONMENT, False),
     (Ending(exit_code=137, greeted=False, oom=True), "evaluator_oom", Blame.DATASET, False),

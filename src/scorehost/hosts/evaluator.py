@@ -26,6 +26,7 @@ from scorehost.hosts.frames import (
     ResultFrame,
     RunnerFrame,
     Start,
+    WrongMac,
     new_key,
 )
 from scorehost.hosts.groups import task_group
@@ -263,7 +264,10 @@ class Talk:
                 for frame in self._reader.feed(chunk.data):
                     self._take(frame, serving)
         except ChannelViolation as violation:
-            self._fail("channel_violation", violation.message)
+            if self._hello is None:
+                self._fail_before_hello(violation)
+            else:
+                self._fail("channel_violation", violation.message)
         if self._reader.mid_frame and self.reason is None and self.said is not None:
             self._fail("channel_violation", "bytes after the result")
         self.ended.set()
@@ -320,8 +324,18 @@ class Talk:
             self._d.host.ended = self._d.host.ended or "timed_out"
             self._fail("evaluator_timeout", f"the evaluator did not return within {seconds:g} s")
 
-    def _fail(self, kind: str, text: str) -> None:
+    def _fail_before_hello(self, violation: ChannelViolation) -> None:
+        """Nothing of the task or the submission has run: what came is not their doing."""
+        if isinstance(violation, WrongMac):
+            text = "the runner's first words were not made with the key that it was sent"
+            self._fail("upload_damaged", text, Phase.UPLOAD)
+        else:
+            image = self._d.host.report().image
+            text = f"python3 of the image {image} printed before the runner spoke: {violation.message}"
+            self._fail("image_unusable", text, Phase.START)
+
+    def _fail(self, kind: str, text: str, phase: Phase = Phase.EVALUATE) -> None:
         if self.reason is None:
-            self.reason = failure(Phase.EVALUATE, kind, text)
+            self.reason = failure(phase, kind, text)
         self._greeted.set()
         self.spoken.set()

@@ -95,6 +95,10 @@ class ChannelViolation(ScorehostError):
     """Something on the channel is not a frame that the runner may send now; nothing on it counts any more."""
 
 
+class WrongMac(ChannelViolation):
+    """A frame that was not made with this talk's key, or not in this place."""
+
+
 class BudgetSpent(ScorehostError):
     """The evaluator asked for more than an attempt may have; it is told so as `LimitReached`.
 
@@ -215,7 +219,7 @@ class FrameReader:
         body = bytes(self._buffer[4 + _MAC_DIGITS : 4 + size])
         del self._buffer[: 4 + size]
         if not hmac.compare_digest(mac, _mac(self._key, b"", self._counter, body)):
-            raise ChannelViolation("a frame that the runner did not make, or not in this place")
+            raise WrongMac("a frame that the runner did not make, or not in this place")
         self._counter += 1
         return body
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from scorehost.model.failure import Failure, Phase, failure
 
 KILLED = 137  # 128 + SIGKILL
+UNFED = 3  # the runner's, and that of what takes it in, when its input ends before all has come
 UNUSABLE_CODES = (126, 127)  # the shell's: cannot be run, not found
 FIRST_SIGNAL = 128
 
@@ -54,7 +55,7 @@ def judged(ending: Ending) -> Failure:
     if code == KILLED and ending.struck:
         return _lost(ending, "its container was killed from outside")
     if not ending.greeted:
-        return failure(Phase.START, "image_unusable", _unusable(ending, code))
+        return _not_greeted(ending, code)
     signal = f" (signal {code - FIRST_SIGNAL})" if code > FIRST_SIGNAL else ""
     text = f"the evaluator ended its process with exit status {code}{signal} and returned nothing"
     return failure(Phase.EVALUATE, "evaluator_exit", text)
@@ -64,6 +65,13 @@ def memory_words(limit_mb: int, peak_bytes: int | None) -> str:
     """The limit and, when it is known, the peak, to follow a message."""
     seen = f", peak {peak_bytes // 2**20} MiB" if peak_bytes else ""
     return f"; the limit is {limit_mb} MiB{seen}"
+
+
+def _not_greeted(ending: Ending, code: int) -> Failure:
+    if code == UNFED:
+        text = "the connection to the evaluator's host was cut before all had come that its runner waits for"
+        return failure(Phase.START, "engine_lost", text)
+    return failure(Phase.START, "image_unusable", _unusable(ending, code))
 
 
 def _unusable(ending: Ending, code: int) -> str:
