@@ -51,7 +51,7 @@ def test_more_than_one_attempt_is_told_with_the_words_that_choose(job):
     with pytest.raises(UsageError, match="4 attempts of a are meant") as raised:
         find_logs(job, Wanted("a"))
     assert "--submission solution --sample 1 --repeat 2" in raised.value.hint
-    with pytest.raises(UsageError, match="No attempts of a are meant"):
+    with pytest.raises(UsageError, match="a has no such attempt"):
         find_logs(job, Wanted("a", sample=7))
 
 

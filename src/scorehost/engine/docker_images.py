@@ -52,7 +52,8 @@ async def pull_image(client: docker.APIClient, endpoint: Endpoint, prefix: str, 
     except EngineRefused as error:
         if error.hint:
             raise
-        raise _not_pulled(reference, masker.text(error.message), error.status) from error
+        words = error.message.removeprefix(f"The Docker engine refused to {doing}: ")
+        raise _not_pulled(reference, masker.text(words), error.status) from error
 
 
 def _not_pulled(reference: str, words: str, status: int) -> EngineRefused:

@@ -74,9 +74,7 @@ class Images:
                 await self._engine.pull(reference)
             return await self._engine.image(reference)
         except (EngineRefused, EngineTimeout) as error:
-            raise _failed(
-                "image_pull_failed", f"{reference} cannot be pulled: {error.message}", error.hint
-            ) from error
+            raise _failed("image_pull_failed", error.message, error.hint) from error
         except TimeoutError:
             raise _failed(
                 "image_pull_failed", f"{reference} was not pulled within {PULL_SECONDS:.0f} s"

@@ -71,9 +71,12 @@ def _attempt(job: ReadJob, wanted: Wanted) -> Attempt:
     ]
     if len(found) == 1:
         return found[0]
-    raise UsageError(
-        f"{len(found) or 'No'} attempts of {wanted.task} are meant.", hint=_choices(found or of_task)
+    text = (
+        f"{len(found)} attempts of {wanted.task} are meant."
+        if found
+        else f"{wanted.task} has no such attempt."
     )
+    raise UsageError(text, hint=_choices(found or of_task))
 
 
 def _choices(attempts: Sequence[Attempt]) -> str:
