@@ -20,6 +20,7 @@ from scorehost.engine.opening import open_engine
 pytestmark = pytest.mark.docker
 
 EIGHT = 8
+OBJECTS = EIGHT + 2 * (EIGHT // 2)  # a container for each evaluator; container and volume of each host beside
 PROMPT_SECONDS = 15.0
 GONE_SECONDS = 5.0
 DEAF = """
@@ -61,7 +62,8 @@ def eight(tmp_path):
         assert evaluating == EIGHT
         (folder,) = jobs_in(tmp_path / "r")
         deadline = time.monotonic() + 60
-        while len(left_on_engine(folder.name)) < 2 * (EIGHT + EIGHT // 2) and time.monotonic() < deadline:
+        while len(left_on_engine(folder.name)) < OBJECTS:
+            assert time.monotonic() < deadline
             time.sleep(0.2)
         time.sleep(1)
         return process, folder

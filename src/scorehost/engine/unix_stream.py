@@ -54,6 +54,10 @@ class UnixStream(ByteStream):
                 data = self._socket.recv(max_bytes)
             except BlockingIOError:
                 await anyio.wait_readable(self._socket)
+            except ConnectionResetError:
+                # The other side closed while bytes of ours lay unread there: that is how a stream ends to a
+                # process that ends while it is written to. What it had sent was received before.
+                raise anyio.EndOfStream from None
             except OSError as error:
                 raise self._failed() from error
             else:
