@@ -45,17 +45,22 @@ def load(read: Callable[[int], bytes], root: str) -> None:
             os.fchmod(descriptor, 0o555 if executable else 0o444)
         finally:
             os.close(descriptor)
-    _pass_a_tick()
 
 
-def _pass_a_tick() -> None:
-    """Waits, milliseconds, until what changes from now on gets another time than what was laid out."""
+def tick() -> int:
+    """The time that the kernel gives to what changes now; 0 where it does not say."""
     try:
-        now = time.clock_gettime_ns(_COARSE_CLOCK)
-        while time.clock_gettime_ns(_COARSE_CLOCK) == now:
-            time.sleep(0.0005)
-    except OSError:  # a kernel without that clock
+        return time.clock_gettime_ns(_COARSE_CLOCK)
+    except OSError:
+        return 0
+
+
+def pass_tick(known: int) -> None:
+    """Waits until what changes from now on gets another time than `known`: milliseconds at most."""
+    if not known:
         time.sleep(0.01)
+    while known and tick() == known:
+        time.sleep(0.0005)
 
 
 def _make(root: str, folder: str, made: Set[str]) -> None:

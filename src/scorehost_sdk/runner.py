@@ -66,9 +66,10 @@ class Channel:
         frame: Dict[str, Any] = json.loads(self._read(int.from_bytes(self._read(4), "big")))
         self._key = bytes.fromhex(frame.pop("key"))
         if frame["fed"]:
-            from scorehost_sdk.feed import fill, load
+            from scorehost_sdk.feed import fill, load, tick
 
             load(self._read, _ROOT)
+            frame["laid_out"] = tick()
             fill(_ROOT)
             sys.dont_write_bytecode = False
         threading.Thread(target=self._listen, daemon=True, name="scorehost-channel").start()
@@ -348,7 +349,7 @@ def _main() -> NoReturn:
     import scorehost_sdk.faults
     import scorehost_sdk.feed
     import scorehost_sdk.flavour
-    import scorehost_sdk.scoring  # noqa: F401
+    import scorehost_sdk.scoring
     from scorehost_sdk.returned import checked
     from scorehost_sdk.trees import Tree, close_imports
 
@@ -359,6 +360,8 @@ def _main() -> NoReturn:
         close_imports(_ROOT, {path: facts for tree in trees.values() for path, facts in tree.seen.items()})
     version = "%d.%d.%d" % sys.version_info[:3]
     channel.tell({"kind": "hello", "python": version, "trees": digests, "dumpable": not safe})
+    if start["fed"]:
+        scorehost_sdk.feed.pass_tick(start["laid_out"])
     sys.path[1:1] = [_TASK]
     own = os.getpid()
     try:

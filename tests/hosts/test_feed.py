@@ -18,7 +18,7 @@ from scorehost.hosts.cargo import tools
 from scorehost.hosts.feed import MAX_BYTES, MAX_NODES, feed, is_small
 from scorehost.hosts.tree import ChangedWhileSent, Entry, Tree
 from scorehost.model.limits import Limits
-from scorehost_sdk.feed import FULL, fill, load
+from scorehost_sdk.feed import FULL, fill, load, pass_tick, tick
 from scorehost_sdk.trees import Tree as HostTree
 from trial import IMAGE
 
@@ -33,6 +33,7 @@ def laid_out(tmp_path, *trees) -> Path:
     root = tmp_path / "root"
     root.mkdir()
     load(io.BytesIO(feed(trees)).read, str(root))
+    pass_tick(tick())
     return root
 
 

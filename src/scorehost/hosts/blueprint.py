@@ -41,7 +41,7 @@ def _read(size):
 exec(compile(_read(int.from_bytes(_read(4), "big")), "scorehost", "exec", dont_inherit=True))
 """
 RUN_FED = ("python3", "-s", "-c", BOOTSTRAP)
-FED_BYTES, FED_INODES = 8 * MIB, 512  # of the memory in which a fed host has its files
+FED_BYTES, FED_INODES = 8 * MIB, 384  # of the memory in which a fed host has its files
 
 
 @dataclass(frozen=True, slots=True)
