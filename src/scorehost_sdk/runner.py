@@ -69,8 +69,8 @@ class Channel:
             from scorehost_sdk.feed import fill, load, tick
 
             load(self._read, _ROOT)
-            frame["laid_out"] = tick()
             fill(_ROOT)
+            frame["laid_out"] = tick()
             sys.dont_write_bytecode = False
         threading.Thread(target=self._listen, daemon=True, name="scorehost-channel").start()
         return frame

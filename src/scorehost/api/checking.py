@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scorehost.importers import humaneval
+from scorehost.spec.code_warnings import code_warnings
 from scorehost.spec.loading import load_dataset
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def check(dataset: Path, *, profiles: Path | None = None, gold: Path | None = No
             )
             for task in found.tasks.values()
         ),
-        warnings=found.warnings,
+        warnings=(*found.warnings, *code_warnings(found.tasks.values(), found.root)),
     )
 
 
