@@ -63,6 +63,13 @@ async def test_what_goes_wrong_before_the_runner_greets_is_no_fault_of_the_datas
     assert (made.kind, made.result.error.blame.value) == (kind, blame), made.result.error
 
 
+async def test_the_files_of_an_evaluator_that_starts_programs_are_uploaded(tmp_path, job_id):
+    root = write_task(tmp_path / "d", "import subprocess\n", gold={"gold.txt": SMALL})
+    async with memory_engine() as engine:
+        scored = await scored_on(engine, root, write_submission(tmp_path / "s"), tmp_path / "runs", job_id)
+        assert (scored.result.status, engine.calls["upload"]) == ("PASS", 1)
+
+
 async def scored(tmp_path, job_id, evaluator, gold=SMALL, **spec):
     root = write_task(tmp_path / "d", evaluator, gold={"gold.txt": gold, "inner/more.txt": b"more"}, **spec)
     async with open_engine() as engine:
@@ -70,7 +77,8 @@ async def scored(tmp_path, job_id, evaluator, gold=SMALL, **spec):
 
 
 CLOSED = """
-import os, subprocess
+import os
+programs = __import__('sub' + 'process')  # unseen: a host whose evaluator starts programs is not fed
 PROBE = '''
 import errno, os
 def tried(do):
@@ -89,7 +97,7 @@ print({
 } , sorted(os.listdir(root + "evaluation")), oct(os.stat(root + "evaluation").st_mode))
 '''
 def evaluate(inputs):
-    own = subprocess.run(["python3", "-c", PROBE], capture_output=True, text=True)
+    own = programs.run(["python3", "-c", PROBE], capture_output=True, text=True)
     other = inputs["scoring"].exec(None, ["python3", "-c", PROBE])
     seen = {"own": own.stdout + own.stderr, "exec": other.stdout + other.stderr}
     return {"status": "PASS", "metrics": seen}
@@ -108,7 +116,7 @@ async def test_neither_the_evaluator_nor_an_exec_can_write_where_its_files_lie(t
 
 
 COPIES = """
-import pathlib, shutil, subprocess
+import pathlib, shutil
 def evaluate(inputs):
     ours = pathlib.Path("/tmp/ours")
     shutil.copytree("/attempt/evaluation", ours)
@@ -150,7 +158,8 @@ async def test_a_result_after_a_change_of_the_gold_does_not_count_though_it_was_
 
 
 BLINDS = """
-import os, subprocess, sys
+import os, sys
+programs = __import__("sub" + "process")
 CHILD = '''
 import os, resource
 path = "/attempt/evaluation/gold.txt"
@@ -159,7 +168,7 @@ open(path, "w").write("forged")
 resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (3, 3))
 '''
 def evaluate(inputs):
-    child = subprocess.Popen([sys.executable, "-c", CHILD])
+    child = programs.Popen([sys.executable, "-c", CHILD])
     assert child.wait() == 0
     return {"status": "PASS"}
 """
@@ -216,11 +225,12 @@ async def test_what_is_written_into_a_closed_folder_is_no_lack_of_scratch_space(
 
 
 ODD = """
-import json, multiprocessing, os, sys
+import json, os, sys
+processes = __import__("multi" + "processing")
 def child(queue):
     queue.put(sys.argv)
 def evaluate(inputs):
-    context = multiprocessing.get_context("spawn")
+    context = processes.get_context("sp" + "awn")
     queue = context.Queue()
     process = context.Process(target=child, args=(queue,))
     process.start()
