@@ -177,8 +177,21 @@ async def test_an_image_that_cannot_be_pulled_says_the_registrys_words(scoring, 
     assert scored.result.error.blame.value == "environment"
 
 
-async def test_a_recipe_that_does_not_build_shows_its_last_lines(scoring, own_label):
-    recipe = f"FROM {IMAGE}\nLABEL {own_label}\nRUN echo told-before-the-end && exit 3\n"
+@pytest.mark.parametrize(
+    ("line", "cause", "last"),
+    [
+        (
+            "RUN echo told-before-the-end && exit 3",
+            "returned a non-zero code: 3",
+            "\n    told-before-the-end",
+        ),
+        ("RNU true", "unknown instruction", ""),
+    ],
+)
+async def test_a_recipe_that_does_not_build_says_why_and_then_its_last_lines(
+    scoring, own_label, line, cause, last
+):
+    recipe = f"FROM {IMAGE}\nLABEL {own_label}\n{line}\n"
     scored = await scoring(
         "def evaluate(inputs):\n    inputs['scoring'].exec('work', ['true'])\n",
         files={"environment/evaluate/place/Dockerfile": recipe},
@@ -189,8 +202,11 @@ async def test_a_recipe_that_does_not_build_shows_its_last_lines(scoring, own_la
         },
     )
     assert scored.kind == "image_build_failed"
-    assert "told-before-the-end" in scored.result.error.message
-    assert "environment/evaluate/place/Dockerfile" in scored.result.error.message
+    first, _, rest = scored.result.error.message.partition("\n")
+    assert "environment/evaluate/place/Dockerfile does not build: " in first
+    assert cause in first
+    assert "scorehost/built" not in first  # a name that nobody gave, where the reason has to fit
+    assert last in f"\n{rest}"
     assert ".log" in scored.result.error.hint
 
 

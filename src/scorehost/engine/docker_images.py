@@ -116,7 +116,7 @@ async def build_image(
     )
     try:
         with anyio.fail_after(timeout):
-            await _follow_build(endpoint, request, _Log(log, _masker(header)), tag)
+            await _follow_build(endpoint, request, _Log(log, _masker(header)))
     except TimeoutError as error:
         raise EngineTimeout(
             f"The build of {tag} did not end within {timeout:g} s; its output so far is in {log}.",
@@ -124,7 +124,7 @@ async def build_image(
         ) from error
 
 
-async def _follow_build(endpoint: Endpoint, request: Request, written: _Log, tag: str) -> None:
+async def _follow_build(endpoint: Endpoint, request: Request, written: _Log) -> None:
     try:
         async with (
             exchange(endpoint, request) as response,
@@ -134,13 +134,13 @@ async def _follow_build(endpoint: Endpoint, request: Request, written: _Log, tag
                 text = _told(row)
                 written.add(text)
                 if "error" in row:
-                    raise _failed_build(tag, written)
+                    raise _failed_build(str(row["error"]), written)
     except EngineRefused as error:
         if error.status == 0:
             raise
         written.add(error.message + "\n")
-        words = written.masker.text(error.message)
-        raise EngineRefused(f"The image {tag} cannot be built: {words}", status=0) from error
+        words = error.message.removeprefix(f"The Docker engine refused to {request.doing}: ")
+        raise EngineRefused(written.masker.text(words), status=0) from error
     finally:
         written.close()
 
@@ -155,9 +155,11 @@ def _told(row: Any) -> str:
     return ""
 
 
-def _failed_build(tag: str, log: _Log) -> EngineRefused:
+def _failed_build(error: str, log: _Log) -> EngineRefused:
+    # The cause first: where there is room for one line only, the rest is cut.
+    cause = " ".join(log.masker.text(error).split())[:LINE_CHARACTERS]
     lines = "\n".join(f"    {line}" for line in log.last_lines())
-    return EngineRefused(f"The build of {tag} failed. Its last lines:\n{lines}", status=0)
+    return EngineRefused(f"{cause}\nThe last lines of the build:\n{lines}", status=0)
 
 
 class _Log:

@@ -94,7 +94,7 @@ class MemoryImages:
         log.write_text("".join(f"{line}\n" for line in written))
         if code:
             lines = "\n".join(f"    {line}" for line in written[-15:])
-            raise EngineRefused(f"The build of {tag} failed. Its last lines:\n{lines}", status=0)
+            raise EngineRefused(f"{written[-1]}\nThe last lines of the build:\n{lines}", status=0)
         self.add(tag, env=env, volumes=tuple(volumes), labels={**found, **labels})
 
     @staticmethod

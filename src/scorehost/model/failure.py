@@ -147,7 +147,7 @@ KINDS: dict[str, KindFacts] = {
         Blame.ENVIRONMENT,
         _PREPARE,
         "A recipe does not build, or not within `limits.build_seconds`.",
-        "Read the build log; its last lines are in the message.",
+        "Read the build log; result.json has its last lines.",
     ),
     "image_unusable": KindFacts(
         Blame.ENVIRONMENT,
