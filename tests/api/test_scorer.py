@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import anyio
 import pytest
 
+import scorehost.api.scorer as scorer_module
 from scorehost.api import open_scorer
+from scorehost.attempt.folder import read_checks
 from scorehost.errors import UsageError
 from scorehost.model.failure import Blame
 from trial import write_task
@@ -80,6 +83,25 @@ async def test_a_cancelled_verdict_leaves_nothing_and_the_next_one_comes(dataset
         begun = time.monotonic()
         assert (await scorer.score("t", {"answer": "42"})).status == "PASS"
         assert time.monotonic() - begun < 20
+
+
+async def test_a_cancel_in_the_moment_in_which_an_attempt_is_shown_leaves_nothing_of_it(
+    dataset, tmp_path, monkeypatch
+):
+    loop, runs, seen = asyncio.get_running_loop(), tmp_path / "runs", []
+
+    def reads_while_cancelled(folder):
+        seen.append((folder / "result.json").exists())
+        loop.call_soon_threadsafe(task.cancel)
+        return read_checks(folder)
+
+    monkeypatch.setattr(scorer_module, "read_checks", reads_while_cancelled)
+    async with open_scorer(dataset, keep=runs) as scorer:
+        task = asyncio.create_task(scorer.score("t", {"answer": "42"}))
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert seen == [True]
+        assert list(runs.glob("*/attempts/*/*/*")) == []
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from anyio.abc import TaskGroup
 from scorehost.api.handing_in import Content, HandedIn, handed_in
 from scorehost.api.probing import never_fit
 from scorehost.attempt.bench import Bench
-from scorehost.attempt.folder import read_checks
+from scorehost.attempt.folder import read_checks, take_back
 from scorehost.attempt.order import Order, Source
 from scorehost.attempt.score import score as score_attempt
 from scorehost.engine.threads import in_thread
@@ -123,6 +123,9 @@ class Scorer:
             running.scope.cancel()
             with anyio.CancelScope(shield=True):
                 await running.ended.wait()
+            if running.scored is not None and running.scored.folder is not None:
+                kept = running.scored.folder  # it was shown in the very moment of the cancel
+                await self._settled(lambda: take_back(kept))
             raise
         if running.error is not None:
             raise running.error

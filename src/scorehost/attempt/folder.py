@@ -209,6 +209,17 @@ def _copy(blob: Path, descriptor: int) -> None:
         shutil.copyfileobj(source, stream)
 
 
+def take_back(target: Path) -> None:
+    """Removes an attempt that was shown, from one moment to the next. Raises OSError when it is not there."""
+    aside = _draft_of(target)
+    target.rename(aside)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _draft_of(target: Path) -> Path:
+    return target.with_name(f".{target.name}.draft")
+
+
 def read_checks(folder: Path) -> tuple[CheckRow, ...]:
     """The rows of an attempt's checks.json. Raises OSError, and ValidationError when it is damaged."""
     data = json.parse((folder / "evaluation" / "checks.json").read_bytes(), max_bytes=4 * MAX_BYTES)
@@ -221,7 +232,7 @@ def drafted(target: Path, masker: Callable[[], Masker] = own_masker) -> Iterator
 
     The block settles the draft, or publishes it. Raises DiskFull. `target` must not exist.
     """
-    folder = target.with_name(f".{target.name}.draft")
+    folder = _draft_of(target)
     draft = Draft(folder, target, masker)
     try:
         if os.path.lexists(folder):
