@@ -298,3 +298,31 @@ def test_a_sweep_takes_no_folder_that_another_job_is_just_making(tmp_path):
         for sweeper in sweepers:
             sweeper.join()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_try_that_was_moved_but_not_journaled_is_told_by_the_next_sitting(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    first = run(tmp_path, dataset, submissions=("solution",))
+    kept = first.folder / "attempts/a/solution/1.1"
+    (first.folder / "tries/a/solution/1.1").mkdir(parents=True)
+    kept.rename(first.folder / "tries/a/solution/1.1/1")  # and here it was killed
+    second = run(tmp_path, dataset, Script(), resume="latest")
+    journal = first.folder / FILE
+    kinds = [json.loads(line)["kind"] for line in journal.read_bytes().splitlines()]
+    assert [kind for kind in kinds if kind in ("attempt_finished", "attempt_retried")] == [
+        "attempt_finished",
+        "attempt_retried",
+        "attempt_finished",
+    ]
+    assert [row.status for row in second.rows] == ["PASS"]
+
+    # Killed again, after the second try was shown and before its line was written: it stands all the same.
+    lines = journal.read_bytes().splitlines(keepends=True)
+    last = max(index for index, line in enumerate(lines) if b'"attempt_finished"' in line)
+    journal.write_bytes(b"".join(lines[:last]))
+    before = files(first.folder)
+    script = Script()
+    third = run(tmp_path, dataset, script, resume="latest")
+    assert script.keys == []
+    assert files(third.folder) == before
+    assert not (first.folder / "tries/a/solution/1.1/2").exists()

@@ -174,6 +174,8 @@ def take_stock(plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None
             number = next_number(ledger.folder, order)
             ledger.set_aside(order, number, "attempt_damaged", {"why": why})
             ledger.warn(f"the folder was damaged ({why}), is kept in tries/ and scored again", order.key)
+        elif found is None:
+            _tell_of_the_last_try(order, history, ledger)
         stands = order.key in plan.carried
         if found is None and stands:
             carry_over(plan.carried[order.key], order, ledger)
@@ -197,6 +199,16 @@ def take_stock(plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None
     if rerun is not None and not rerun_count:
         ledger.warn(f"--rerun: no finished attempt is ERROR{f' {rerun.kind}' if rerun.kind else ''}")
     return tuple(todo)
+
+
+def _tell_of_the_last_try(order: Order, history: History, ledger: Ledger) -> None:
+    """Journals a try whose folder was moved by a sitting that was killed before it wrote that line.
+
+    Else the journal would go on to say that this try is the attempt, and call the next one damaged.
+    """
+    number = next_number(ledger.folder, order) - 1
+    if number and str(order.key) in history.results:
+        ledger.event("attempt_retried", order.key, {"number": number, "found": True}, durable=True)
 
 
 def _again(result: Result, rerun: Rerun | None) -> bool:
