@@ -18,6 +18,7 @@ import io
 import json
 import os
 import threading
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _ROOT = os.path.dirname(os.path.abspath(_HERE))
 _TASK = os.path.join(_ROOT, "task")
 _PR_SET_DUMPABLE = 4
+# Longer than a controller waits for the end of this process before it takes the way here for cut.
+_LINGER_SECONDS = 10.0
 
 
 class Channel:
@@ -38,7 +41,7 @@ class Channel:
         self._sent = self._received = self._last_id = 0
         self._writing = threading.Lock()
         self._waiting: Dict[int, Callable[[Dict[str, Any]], None]] = {}
-        self._over = False
+        self._over = self._begun = self._cut = False
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
@@ -57,7 +60,10 @@ class Channel:
         while len(parts) < size:
             piece = os.read(self._source, min(size - len(parts), 1 << 20))
             if not piece:
-                os._exit(3)  # the controller has gone: nobody waits for a result
+                self._cut = True  # or the controller has gone: then nobody waits for a result
+                if self._begun:
+                    time.sleep(_LINGER_SECONDS)  # an exit now would look like one of the evaluator's own
+                os._exit(3)
             parts += piece
         return bytes(parts)
 
@@ -72,6 +78,7 @@ class Channel:
             fill(_ROOT)
             frame["laid_out"] = tick()
             sys.dont_write_bytecode = False
+        self._begun = True
         threading.Thread(target=self._listen, daemon=True, name="scorehost-channel").start()
         return frame
 
@@ -115,6 +122,8 @@ class Channel:
         with self._writing:
             self._over = True
             self._write(message)
+        while self._cut:
+            time.sleep(_LINGER_SECONDS)  # it did not arrive: the listener ends this process
 
     def _request(
         self,

@@ -41,7 +41,9 @@ CALLS = {
     "info": r"GET /v[\d.]+/info",
 }
 
-Fault = Literal["500", "500 after", "cut", "cut after", "hang", "hang after", "late", "cut in the middle"]
+Fault = Literal[
+    "500", "500 after", "cut", "cut after", "hang", "hang after", "late", "cut in the middle", "cut later"
+]
 """`after`: the engine does what is asked, and its answer does not arrive."""
 
 Relay = Callable[[UnixStream, UnixStream], Awaitable[None]]
@@ -148,7 +150,8 @@ class FaultyEngine:
                     await _answer(client, FAILED)
                 if fault in ("cut", "hang", "500"):
                     return
-                await self._through(client, _last(head) + rest, fault)
+                with anyio.move_on_after(LATE_SECONDS if fault == "cut later" else None):
+                    await self._through(client, _last(head) + rest, fault)
 
     async def _through(self, client: UnixStream, data: bytes, fault: Fault | None) -> None:
         async with await UnixStream.connect(self.engine) as engine, anyio.create_task_group() as group:

@@ -182,3 +182,12 @@ async def test_connections_that_all_break_in_the_middle_are_no_end_of_the_output
     assert [row.status for row in outcome.rows] == ["PASS"], outcome.rows
     assert errors_of(outcome.folder) == {("engine_lost", "engine")}
     sound(outcome.folder)
+
+
+@pytest.mark.parametrize("seconds", [3, 60])
+async def test_a_cut_of_the_evaluators_stream_alone_is_no_end_of_the_evaluator(beside, faulty, seconds):
+    evaluator = f"import time\ndef evaluate(_):\n    time.sleep({seconds})\n    return {{'status': 'PASS'}}\n"
+    outcome = await beside("attach", "cut later", evaluator=evaluator, retry_errors=0)
+    assert faulty.hit == 1
+    assert errors_of(outcome.folder) == {("engine_lost", "engine")}
+    sound(outcome.folder)

@@ -139,7 +139,7 @@ def evaluate(
     if controller.listen(time.monotonic() + seconds):
         process.stdin.close() if hang_up else process.kill()
     outcome = controller.outcome
-    outcome.exit_code = process.wait(10)
+    outcome.exit_code = process.wait(20)
     if outcome.last is not None:
         outcome.seconds_after_last = time.monotonic() - controller.last_at
     for pipe in (process.stdin, process.stdout, process.stderr):
