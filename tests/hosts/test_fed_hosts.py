@@ -47,14 +47,27 @@ async def prints_before_it_speaks(context):
     return 0
 
 
+async def greets_and_breaks_the_rules_in_one_breath(context):
+    said = []
+    real, context.write = context.write, lambda data: _kept(said, data)
+    await MemoryRunner.greeted(context)
+    await real(b"".join(said) + b"\xff" * 100)
+    return 0
+
+
+async def _kept(said, data):
+    said.append(data)
+
+
 @pytest.mark.parametrize(
     ("runner", "kind", "blame"),
     [
         (speaks_with_another_key, "upload_damaged", "engine"),
         (prints_before_it_speaks, "image_unusable", "environment"),
+        (greets_and_breaks_the_rules_in_one_breath, "channel_violation", "dataset"),
     ],
 )
-async def test_what_goes_wrong_before_the_runner_greets_is_no_fault_of_the_dataset(
+async def test_only_what_goes_wrong_before_the_runner_greets_is_no_fault_of_the_dataset(
     tmp_path, job_id, runner, kind, blame
 ):
     root = write_task(tmp_path / "d", "", gold={"gold.txt": SMALL})

@@ -264,10 +264,10 @@ class Talk:
                 for frame in self._reader.feed(chunk.data):
                     self._take(frame, serving)
         except ChannelViolation as violation:
-            if self._hello is None:
-                self._fail_before_hello(violation)
-            else:
+            if self._reader.greeted:
                 self._fail("channel_violation", violation.message)
+            else:
+                self._fail_before_hello(violation)
         if self._reader.mid_frame and self.reason is None and self.said is not None:
             self._fail("channel_violation", "bytes after the result")
         self.ended.set()

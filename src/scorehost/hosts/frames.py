@@ -180,6 +180,11 @@ class FrameReader:
         self.ended = False  # a result or a failure has been read
 
     @property
+    def greeted(self) -> bool:
+        """Whether a hello has been read, also when what came with it breaks the rules."""
+        return self._greeted
+
+    @property
     def mid_frame(self) -> bool:
         """Whether bytes have come that are not yet a whole frame."""
         return bool(self._buffer)
