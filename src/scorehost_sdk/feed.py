@@ -1,6 +1,6 @@
 """Takes files from a stream and lays them out: what is small comes into a host so, with no upload.
 
-A host to which nothing was uploaded is started with `scorehost.hosts.blueprint.BOOTSTRAP`, which runs this file.
+A host to which nothing was uploaded starts with `scorehost.hosts.blueprint.BOOTSTRAP`, which runs this file.
 """
 
 from __future__ import annotations
