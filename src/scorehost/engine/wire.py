@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from scorehost.engine.threads import in_thread
 from scorehost.engine.tls import HalfClosingTls
 from scorehost.engine.translate import FOREIGN, refused, translated, words_of
 from scorehost.engine.unix_stream import UnixStream
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 HEAD_SECONDS = 60.0  # from the request's last byte to the response's head
 READ_BYTES = 64 * 1024
-LARGE_PART = 256 * 1024  # from here on the next part of a body is made while one is sent
 HEAD_BYTES = 64 * 1024
 ERROR_BODY_BYTES = 64 * 1024
 ERROR_BODY_SECONDS = 10.0  # an error status is known already; its words are worth this wait
@@ -263,49 +261,12 @@ async def _send(stream: ByteStream, request: Request) -> Exception | None:
         f"{request.method} {request.path} HTTP/1.1",
         *(f"{name}: {value}" for name, value in fields.items()),
     ]
-    parts = _framed(request, "\r\n".join([*lines, "", ""]).encode("latin-1"))
-    turn = anyio.CapacityLimiter(1)
-    part = next(parts, None)
-    while part is not None:
-        made: list[bytes | Exception | None] = []
-        if len(part) < LARGE_PART:
-            lost = await _sent(stream, part)
-            if lost is None:
-                made.append(next(parts, None))
-        else:
-            # Reading and hashing the next part takes as long as the engine takes for this one.
-            unforeseen: Exception | None = None
-            async with anyio.create_task_group() as group:
-                group.start_soon(_make, parts, made, turn)
-                try:
-                    lost = await _sent(stream, part)
-                except Exception as error:  # noqa: BLE001 - raised below, in no group
-                    unforeseen = error
-            if unforeseen is not None:
-                raise unforeseen
-        if lost is not None:
-            return lost
-        (following,) = made
-        if isinstance(following, Exception):
-            raise following  # the caller's own: only sending is guarded
-        part = following
-    return None
-
-
-async def _make(
-    parts: Iterator[bytes], made: list[bytes | Exception | None], turn: anyio.CapacityLimiter
-) -> None:
-    try:
-        made.append(await in_thread(lambda: next(parts, None), turn))
-    except Exception as error:  # noqa: BLE001 - it is raised where the part is wanted
-        made.append(error)
-
-
-async def _sent(stream: ByteStream, part: bytes) -> Exception | None:
-    try:
-        await stream.send(part)
-    except (anyio.BrokenResourceError, OSError) as error:
-        return error
+    for part in _framed(request, "\r\n".join([*lines, "", ""]).encode("latin-1")):
+        # Only sending is guarded: what making the next part raises is the caller's own.
+        try:
+            await stream.send(part)
+        except (anyio.BrokenResourceError, OSError) as error:
+            return error
     return None
 
 
