@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator
@@ -20,6 +21,15 @@ from scorehost.jobs.outcome import JobEvent, JobOutcome
 from scorehost.jobs.run import run_job
 from scorehost.jobs.scoring import Clock, JobPlace, Score
 from scorehost.spec.loading import load_dataset
+
+
+@pytest.fixture(autouse=True)
+def sockets_collected():
+    """The docker SDK leaves the socket of a connection that failed to the garbage collector: it goes in the test
+    that broke the connection, which says that this is known, not at the end of all tests.
+    """
+    yield
+    gc.collect()
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ pytestmark = [
     pytest.mark.docker,
     pytest.mark.anyio,
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 
 TASKS = 10
