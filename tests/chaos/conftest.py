@@ -25,8 +25,8 @@ from scorehost.spec.loading import load_dataset
 
 @pytest.fixture(autouse=True)
 def sockets_collected():
-    """The docker SDK leaves the socket of a connection that failed to the garbage collector: it goes in the test
-    that broke the connection, which says that this is known, not at the end of all tests.
+    """The docker SDK leaves the socket of a connection that failed to the garbage collector. It goes in the
+    test that broke the connection, which says that this is known, not at the end of all tests.
     """
     yield
     gc.collect()
