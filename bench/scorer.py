@@ -24,15 +24,7 @@ async def scorer(place: Path) -> Row:
             return spent
 
         ours, theirs = await in_turn(lambda: ready(attempt), floor.docker_run)
-    return Row(
-        "scorer.score, a ready host",
-        "-",
-        ours * 1e3,
-        theirs * 1e3,
-        "ms",
-        ours / theirs,
-        "beside docker run, not the floor",
-    )
+    return _beside("scorer.score, a ready host", ours, theirs, "beside docker run, not the floor")
 
 
 async def quicker_floor(_place: Path) -> Row:
@@ -41,16 +33,8 @@ async def quicker_floor(_place: Path) -> Row:
     async def quicker() -> None:
         floor.attempt(network_by_runtime=True)
 
-    known, plain = await in_turn(quicker, floor.attempt)
-    return Row(
-        "floor, network made by the runtime",
-        "-",
-        known * 1e3,
-        plain * 1e3,
-        "ms",
-        known / plain,
-        "left with ADR 0014, right the plain floor; no scorehost",
-    )
+    note = "left with ADR 0014, right the plain floor; no scorehost"
+    return _beside("floor, network made by the runtime", *await in_turn(quicker, floor.attempt), note)
 
 
 async def beside_docker_run(_place: Path) -> Row:
@@ -59,13 +43,9 @@ async def beside_docker_run(_place: Path) -> Row:
     async def by_the_api() -> None:
         floor.attempt()
 
-    by_api, by_command = await in_turn(by_the_api, floor.docker_run)
-    return Row(
-        "floor beside docker run",
-        "-",
-        by_api * 1e3,
-        by_command * 1e3,
-        "ms",
-        by_api / by_command,
-        "left the floor, right docker run; no scorehost",
-    )
+    note = "left the floor, right docker run; no scorehost"
+    return _beside("floor beside docker run", *await in_turn(by_the_api, floor.docker_run), note)
+
+
+def _beside(what: str, left: float, right: float, note: str) -> Row:
+    return Row(what, "-", left * 1e3, right * 1e3, "ms", left / right, note)

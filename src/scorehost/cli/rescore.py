@@ -12,6 +12,7 @@ import click
 from scorehost import api
 from scorehost.cli.command import Command, verbose_of, verbosity
 from scorehost.cli.display import display
+from scorehost.cli.job_options import job_options
 
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -35,25 +36,7 @@ _POSITIVE = click.IntRange(min=1)
     help="Where JOB is looked up, and the new job goes (runs).",
 )
 @click.option("--name", metavar="NAME", help="A label for the new job.")
-@click.option(
-    "--retry-errors",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Try faults of engine and environment again so often.",
-)
-@click.option("--fail-fast", is_flag=True, help="Take no new attempt after the first that is not PASS.")
-@click.option(
-    "--exit-on",
-    type=click.Choice(["fail", "error", "never"]),
-    default="fail",
-    show_default=True,
-    help="error: a FAIL exits with 0; never: an ERROR too.",
-)
-@click.option("--fail-under", type=float, metavar="X", help="Exit 1 when the mean is below X.")
-@click.option("--allow-unenforced", is_flag=True, help="Run though the engine cannot enforce a limit.")
-@click.option("--private", is_flag=True, help="Show free text of private checks too.")
+@job_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout and nothing else.")
 @verbosity
 @click.pass_context

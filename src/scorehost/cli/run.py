@@ -11,6 +11,7 @@ import click
 from scorehost import api
 from scorehost.cli.command import Command, verbose_of, verbosity
 from scorehost.cli.display import display
+from scorehost.cli.job_options import job_options
 from scorehost.cli.later import later
 from scorehost.cli.values import parameters
 
@@ -66,25 +67,7 @@ def _beside_resume(ctx: click.Context, dataset: Path) -> Path:
 @click.option("--name", metavar="NAME", help="A label for the job.")
 @click.option("--resume", metavar="JOB", help="Go on with a job; only what is unfinished runs.")
 @click.option("--rerun", metavar="error[:KIND]", callback=_one_rerun, help="With --resume: these again.")
-@click.option(
-    "--retry-errors",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Try faults of engine and environment again so often.",
-)
-@click.option("--fail-fast", is_flag=True, help="Take no new attempt after the first that is not PASS.")
-@click.option(
-    "--exit-on",
-    type=click.Choice(["fail", "error", "never"]),
-    default="fail",
-    show_default=True,
-    help="error: a FAIL exits with 0; never: an ERROR too.",
-)
-@click.option("--fail-under", type=float, metavar="X", help="Exit 1 when the mean is below X.")
-@click.option("--allow-unenforced", is_flag=True, help="Run though the engine cannot enforce a limit.")
-@click.option("--private", is_flag=True, help="Show free text of private checks too.")
+@job_options
 @click.option("--dry-run", is_flag=True, help="Plan and check everything; start nothing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout and nothing else.")
 @click.option("--max-calls", type=_NATURAL, metavar="N", help="Calls of agents that the job may make.")
