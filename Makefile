@@ -42,7 +42,7 @@ imports: $(STAMP)
 	@$(BIN)/lint-imports
 
 schema: $(STAMP) ## docs/schema and docs/errors.md anew, from the models
-	@$(BIN)/python -m scorehost.jobs.schema docs/schema
+	@$(BIN)/python -m scorehost.api.schema docs/schema
 	@$(BIN)/python -m scorehost.model.errors_page docs/errors.md
 
 test-fast: $(STAMP) ## the tests that need no engine

@@ -11,14 +11,15 @@ from tempfile import TemporaryDirectory
 
 import anyio
 
-from scorehost.attempt.bench import Bench, open_bench
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
+from scorehost.attempt.resources import Resources, open_resources
 from scorehost.attempt.score import score
 from scorehost.engine.door import Engine
 from scorehost.engine.opening import open_engine
 from scorehost.model.ids import AttemptKey, new_job_id
 from scorehost.model.result import Result
 from scorehost.spec.loading import load_dataset
+from scorehost.submissions.source import Source
 
 _numbers = itertools.count(1)
 
@@ -26,7 +27,7 @@ _numbers = itertools.count(1)
 class Scoring:
     """Scores attempts of one dataset, one after another or side by side."""
 
-    def __init__(self, bench: Bench, folder: Path) -> None:
+    def __init__(self, bench: Resources, folder: Path) -> None:
         self.bench = bench
         self.folder = folder
 
@@ -72,6 +73,6 @@ async def scoring(dataset: Path, engine: Engine | None = None) -> AsyncIterator[
         async with AsyncExitStack() as stack:
             used = engine or await stack.enter_async_context(open_engine())
             bench = await stack.enter_async_context(
-                open_bench(used, found, job_id=folder.name, folder=folder, upcoming=upcoming)
+                open_resources(used, found, job_id=folder.name, folder=folder, upcoming=upcoming)
             )
             yield Scoring(bench, folder)

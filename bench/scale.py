@@ -11,9 +11,9 @@ from typing import Any
 from bench import datasets, memory
 from bench.many import Sitting, job
 from bench.timing import Row
-from scorehost.jobs.folder import JobFolder
-from scorehost.jobs.journal import FILE, open_journal, read_history
 from scorehost.model.ids import AttemptKey
+from scorehost.runs.folder import JobFolder
+from scorehost.runs.journal import FILE, open_journal, read_history
 
 TASKS, REPEATS = 100, 100
 ALL = TASKS * REPEATS

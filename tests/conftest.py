@@ -10,7 +10,7 @@ import pytest
 
 from scorehost.engine.opening import open_engine
 from scorehost.errors import ScorehostError
-from scorehost.hosts.lease import own_lease
+from scorehost.files.lease import own_lease
 from scorehost.model.ids import new_job_id
 
 IMAGE = "scorehost/python:3"

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from scorehost.attempt.bench import Bench, open_bench
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
+from scorehost.attempt.resources import Resources, open_resources
 from scorehost.attempt.score import score
 from scorehost.engine.door import Engine
 from scorehost.model.ids import AttemptKey
@@ -20,6 +20,7 @@ from scorehost.model.json import parse
 from scorehost.model.result import Result
 from scorehost.spec.dataset import Dataset
 from scorehost.spec.loading import load_dataset
+from scorehost.submissions.source import Source
 
 IMAGE = "scorehost/python:3"
 
@@ -86,11 +87,11 @@ def write_submission(root: Path, files: Mapping[str, bytes | str] | None = None)
 
 
 @asynccontextmanager
-async def bench_for(engine: Engine, dataset: Dataset, job_id: str, runs: Path) -> AsyncIterator[Bench]:
+async def bench_for(engine: Engine, dataset: Dataset, job_id: str, runs: Path) -> AsyncIterator[Resources]:
     """A bench whose job folder lies below `runs`."""
     folder = runs / job_id
     folder.mkdir(parents=True, exist_ok=True)
-    async with open_bench(engine, dataset, job_id=job_id, folder=folder) as bench:
+    async with open_resources(engine, dataset, job_id=job_id, folder=folder) as bench:
         yield bench
 
 

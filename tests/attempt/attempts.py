@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from scorehost.attempt.bench import Bench
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
+from scorehost.attempt.resources import Resources
 from scorehost.attempt.score import score
 from scorehost.engine.opening import open_engine
 from scorehost.model.ids import AttemptKey
 from scorehost.spec.dataset import Dataset
 from scorehost.spec.loading import load_dataset
+from scorehost.submissions.source import Source
 from trial import Scored, bench_for, score_one, write_submission, write_task
 
 Meet = Callable[[str], None]  # called with the name of each phase, at its begin
@@ -37,7 +38,7 @@ async def scored(
 
 
 async def attempt(
-    bench: Bench, folder: Path, submission: Path, *, repeat: int = 1, meet: Meet = nothing
+    bench: Resources, folder: Path, submission: Path, *, repeat: int = 1, meet: Meet = nothing
 ) -> Scored:
     """One attempt on an open bench; `folder` is the job's."""
     (task,) = bench.dataset.tasks.values()

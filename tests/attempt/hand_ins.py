@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from scorehost.attempt.blobs import Blobs
-from scorehost.attempt.intake import HandIn, take_in
-from scorehost.attempt.order import Source
 from scorehost.errors import AttemptFailed
-from scorehost.hosts.tree import name_bytes
+from scorehost.files.tree import name_bytes
+from scorehost.runs.blobs import Blobs
 from scorehost.spec.task import Artifact, TaskSpec
+from scorehost.submissions.intake import HandIn, take_in
+from scorehost.submissions.source import Source
 
 
 def file_artifact(path: str = "artifacts/a.txt", **more: Any) -> Artifact:

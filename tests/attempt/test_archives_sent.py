@@ -8,7 +8,7 @@ import tarfile
 
 import pytest
 
-from scorehost.hosts.tree import CHUNK, ChangedWhileSent, Entry, Tree, archive, name_bytes
+from scorehost.files.tree import CHUNK, ChangedWhileSent, Entry, Tree, archive, name_bytes
 
 
 def entry(tmp_path, path: str, data: bytes, *, executable: bool = False) -> Entry:

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from scorehost.attempt.blobs import Blobs
-from scorehost.hosts.lease import own_lease
+from scorehost.files.lease import own_lease
+from scorehost.runs.blobs import Blobs
 
 
 def stored(folder):

@@ -7,16 +7,17 @@ import hashlib
 import pytest
 from hand_ins import spec_of, taken
 
-from scorehost.attempt.blobs import Blobs
 from scorehost.attempt.digests import TaskTrees, Tools, profile_digest, scoring_digests
 from scorehost.attempt.inputs import evaluator_inputs
-from scorehost.attempt.intake import take_in
 from scorehost.attempt.layout import laid_out
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
 from scorehost.errors import AttemptFailed
 from scorehost.model.ids import AttemptKey
+from scorehost.runs.blobs import Blobs
 from scorehost.spec.loading import load_dataset
 from scorehost.spec.task import Artifact, Evaluation, InputRow
+from scorehost.submissions.intake import take_in
+from scorehost.submissions.source import Source
 from trial import write_task
 
 FILE = Artifact(id="f", path="artifacts/out/f.txt")

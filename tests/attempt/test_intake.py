@@ -16,11 +16,11 @@ from types import SimpleNamespace
 import pytest
 from hand_ins import contents, file_artifact, refusal, spec_of, taken, tree_artifact, write_raw
 
-from scorehost.attempt import intake
-from scorehost.attempt.blobs import Blobs
-from scorehost.attempt.intake import take_in
-from scorehost.attempt.order import Source
+from scorehost.submissions import intake
 from scorehost.errors import AttemptFailed, DiskFull, Interrupted
+from scorehost.runs.blobs import Blobs
+from scorehost.submissions.intake import take_in
+from scorehost.submissions.source import Source
 
 AT = "artifacts/a.txt"
 
@@ -190,7 +190,7 @@ def test_a_sparse_file_of_50_gb_is_refused_at_once_and_uses_no_disk(tmp_path, fo
 def test_what_would_leave_too_little_disk_is_refused_before_it_is_written(tmp_path, folder, monkeypatch):
     (folder / AT).write_bytes(b"x" * 1000)
     free = 16 * 2**20 + 999  # the reserve is 16 MiB
-    monkeypatch.setattr("scorehost.attempt.blobs.shutil.disk_usage", lambda _: SimpleNamespace(free=free))
+    monkeypatch.setattr("scorehost.runs.blobs.shutil.disk_usage", lambda _: SimpleNamespace(free=free))
     with pytest.raises(DiskFull, match="at least 1 are missing"):
         taken(tmp_path, folder)
     assert not [path for path in (tmp_path / "blobs").rglob("*") if path.is_file()]

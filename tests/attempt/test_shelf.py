@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scorehost.attempt.intake import MAX_FILES
 from scorehost.attempt.shelf import Shelf
 from scorehost.hosts.messages import Publish
 from scorehost.hosts.sessions import Refused
 from scorehost.spec.task import Artifact, TaskSpec
+from scorehost.submissions.intake import MAX_FILES
 
 SPEC = TaskSpec(
     task_id="t",

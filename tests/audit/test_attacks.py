@@ -8,9 +8,9 @@ import pytest
 from scripted_jobs import make_task
 from test_mutants import subject
 
-from scorehost.jobs.audit.attacks.files import Link
-from scorehost.jobs.audit.attacks.kit import attacks, empty_files
-from scorehost.jobs.audit.subject import Name, defined, subject_of
+from scorehost.audit.attacks.files import Link
+from scorehost.audit.attacks.kit import attacks, empty_files
+from scorehost.audit.subject import Name, defined, subject_of
 
 SOLUTION = """\
 class Shape:

@@ -8,7 +8,7 @@ import sys
 
 from scripted_jobs import make_dataset, make_task
 
-from scorehost.jobs.audit.clock import MODULE, SHIFT_SECONDS, asked_of_clock, clock_readers, with_moved_clock
+from scorehost.audit.clock import MODULE, SHIFT_SECONDS, asked_of_clock, clock_readers, with_moved_clock
 from scorehost.jobs.options import RunOptions
 
 EVALUATOR = """

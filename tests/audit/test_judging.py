@@ -7,10 +7,10 @@ import itertools
 import pytest
 from scripted_jobs import Script, make_dataset, make_task, run
 
+from scorehost.audit.asking import asked_audit
+from scorehost.audit.report import report_of
+from scorehost.audit.staging import read_kit
 from scorehost.errors import UsageError
-from scorehost.jobs.audit.asking import asked_audit
-from scorehost.jobs.audit.report import report_of
-from scorehost.jobs.audit.staging import read_kit
 from scorehost.jobs.options import RunOptions
 from scorehost.model.failure import Phase
 from scorehost.spec.dataset import Expectation

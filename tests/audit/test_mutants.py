@@ -8,8 +8,8 @@ import json
 import pytest
 from scripted_jobs import make_task
 
-from scorehost.jobs.audit.mutants import mutants
-from scorehost.jobs.audit.subject import subject_of
+from scorehost.audit.mutants import mutants
+from scorehost.audit.subject import subject_of
 from scorehost.spec.task import Artifact
 
 CODE = """\

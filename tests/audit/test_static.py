@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scripted_jobs import make_task
 
-from scorehost.jobs.audit.static import suspicions
+from scorehost.audit.static import suspicions
 from scorehost.spec.task import NamedEnvironment
 
 

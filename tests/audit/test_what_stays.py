@@ -12,9 +12,9 @@ import pytest
 from archived import Archiving
 from scripted_jobs import Script, make_dataset, make_task, run
 
+from scorehost.audit.asking import asked_audit
+from scorehost.audit.report import report_of, told_before
 from scorehost.errors import UsageError
-from scorehost.jobs.audit.asking import asked_audit
-from scorehost.jobs.audit.report import report_of, told_before
 from scorehost.jobs.options import RunOptions
 from scorehost.jobs.resume import resumed_options
 from scorehost.model.failure import Phase

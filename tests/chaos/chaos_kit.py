@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-from scorehost.jobs.journal import FILE, read_history
 from scorehost.model.json import parse
+from scorehost.runs.journal import FILE, read_history
 
 IMAGE = "scorehost/python:3"
 ROUNDS = int(os.environ.get("SCOREHOST_CHAOS_ROUNDS", "0"))  # 0: the short form

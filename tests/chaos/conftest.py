@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from scorehost.attempt.bench import open_bench
+from scorehost.attempt.resources import open_resources
 from scorehost.attempt.score import score
 from scorehost.engine.door import Engine
 from scorehost.jobs.options import RunOptions
@@ -102,7 +102,7 @@ class Runner:
 
         @asynccontextmanager
         async def scoring(place: JobPlace) -> AsyncIterator[Score]:
-            bench = open_bench(
+            bench = open_resources(
                 engine,
                 dataset,
                 job_id=place.job_id,

@@ -14,7 +14,7 @@ from scorehost.attempt import score
 from scorehost.engine.opening import open_engine
 from scorehost.hosts import clean, host
 from scorehost.jobs import journal
-from scorehost.jobs.folder import find_job
+from scorehost.runs.folder import find_job
 
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]
 

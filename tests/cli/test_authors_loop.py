@@ -256,7 +256,7 @@ def test_only_a_clean_that_is_asked_for_removes_what_was_kept(monkeypatch):
             image = await engine.image(BASE)
             labels = host_labels(job=JOB, slot="t/s/1.1", host="evaluator", kept=True)
             await engine.create(container(image.id, labels))
-            monkeypatch.setattr("scorehost.hosts.lease.Lease.standing", dead)
+            monkeypatch.setattr("scorehost.files.lease.Lease.standing", dead)
             assert await clean_job(engine, JOB) == []
             swept = await clean(engine=opened)
             assert (swept.removed, "kept for a look" in swept.left[0][1]) == ((), True)
@@ -270,6 +270,6 @@ def test_only_a_clean_that_is_asked_for_removes_what_was_kept(monkeypatch):
 
 
 def dead(_lease):
-    from scorehost.hosts.lease import Standing  # noqa: PLC0415 - what the patched method gives
+    from scorehost.files.lease import Standing  # noqa: PLC0415 - what the patched method gives
 
     return Standing.DEAD

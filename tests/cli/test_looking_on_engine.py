@@ -10,9 +10,9 @@ import pytest
 
 from scorehost import api
 from scorehost.engine.opening import open_engine
+from scorehost.files.lease import Lease, Standing
 from scorehost.hosts.clean import clean as clean_engine
 from scorehost.hosts.clean import clean_job
-from scorehost.hosts.lease import Lease, Standing
 
 pytestmark = pytest.mark.docker
 

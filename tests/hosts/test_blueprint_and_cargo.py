@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from scorehost.engine.door import Image
+from scorehost.files.tree import Entry, Tree
 from scorehost.hosts.blueprint import Blueprint, Users
 from scorehost.hosts.cargo import Cargo, tools
-from scorehost.hosts.tree import Entry, Tree
 from scorehost.model.limits import MIB, Limits
 
 USERS = Users(main=2_000_000, execs=2_000_001)

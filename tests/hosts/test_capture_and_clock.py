@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorehost.hosts.capture import Capture
+from scorehost.files.capture import Capture
 from scorehost.hosts.clock import StandingClock
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from scorehost.engine.door import Image
 from scorehost.engine.memory import MemoryEngine
+from scorehost.files.tree import ChangedWhileSent, Entry, Tree
 from scorehost.hosts.blueprint import FED_INODES, Blueprint
 from scorehost.hosts.cargo import tools
 from scorehost.hosts.feed import MAX_BYTES, MAX_NODES, feed, is_small, starts_programs
-from scorehost.hosts.tree import ChangedWhileSent, Entry, Tree
 from scorehost.model.limits import Limits
 from scorehost_sdk.feed import FULL, fill, load, pass_tick, tick
 from scorehost_sdk.trees import Tree as HostTree

@@ -8,10 +8,10 @@ import pytest
 from scorehost.engine.door import ContainerSpec
 from scorehost.engine.memory import MemoryEngine
 from scorehost.errors import AttemptFailed, EngineRefused
+from scorehost.files.lease import own_lease
 from scorehost.hosts import labels
 from scorehost.hosts.clean import clean, clean_job
 from scorehost.hosts.images import Images
-from scorehost.hosts.lease import own_lease
 from scorehost.hosts.recipe import Recipe
 
 pytestmark = pytest.mark.anyio

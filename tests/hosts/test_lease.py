@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from scorehost.hosts.lease import Lease, Standing, own_lease
+from scorehost.files.lease import Lease, Standing, own_lease
 
 
 def test_this_process_is_alive():

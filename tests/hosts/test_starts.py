@@ -6,12 +6,13 @@ import anyio
 import pytest
 
 from reports.memory_runner import Runner
-from scorehost.attempt.bench import FEWEST_STARTS
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
+from scorehost.attempt.resources import FEWEST_STARTS
 from scorehost.attempt.score import score
 from scorehost.engine.memory import MemoryEngine
 from scorehost.model.ids import AttemptKey
 from scorehost.spec.loading import load_dataset
+from scorehost.submissions.source import Source
 from trial import IMAGE, bench_for, write_submission, write_task
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scorehost.hosts.tree import ChangedWhileSent, Entry, Tree, archive, read_tree
+from scorehost.files.tree import ChangedWhileSent, Entry, Tree, archive, read_tree
 
 
 def entry(path: str, source: Path, *, executable: bool = False) -> Entry:

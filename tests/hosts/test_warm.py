@@ -8,13 +8,14 @@ import anyio
 import pytest
 import yaml
 
-from scorehost.attempt.bench import open_bench
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
+from scorehost.attempt.resources import open_resources
 from scorehost.attempt.score import score
 from scorehost.engine.opening import open_engine
 from scorehost.hosts import labels
 from scorehost.model.ids import AttemptKey
 from scorehost.spec.loading import load_dataset
+from scorehost.submissions.source import Source
 from trial import write_submission, write_task
 
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]
@@ -74,7 +75,7 @@ async def trial(tmp_path, job_id, *, warm: int = 1):
     folder.mkdir(parents=True)
     async with (
         open_engine() as engine,
-        open_bench(
+        open_resources(
             engine, dataset, job_id=job_id, folder=folder, upcoming=lambda count: [next_one] * count
         ) as bench,
     ):

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from scripted_jobs import make_result
 
-from scorehost.attempt.blobs import Blobs
 from scorehost.attempt.digests import TaskTrees, Tools, scoring_digests
 from scorehost.attempt.folder import drafted
-from scorehost.attempt.intake import take_in
 from scorehost.errors import AttemptFailed
 from scorehost.model.check import CheckRow
 from scorehost.model.result import Digests, HostUsage
+from scorehost.runs.blobs import Blobs
+from scorehost.submissions.intake import take_in
 
 
 def host(image_id, name="evaluator", *, recipe=None):

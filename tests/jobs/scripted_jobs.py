@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 
-from scorehost.attempt.atomic import make_folder, write_atomic
+from scorehost.files.atomic import make_folder, write_atomic
 from scorehost.jobs.options import RunOptions
 from scorehost.jobs.run import run_job
 from scorehost.jobs.scoring import ready

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scorehost.jobs.archives import BadArchive, Caps, unpack
+from scorehost.submissions.archives import BadArchive, Caps, unpack
 
 SMALL = Caps(files=5, size=100_000, entries=8)
 

@@ -7,8 +7,8 @@ import time
 import anyio
 import pytest
 
+from scorehost.aio.aside import aside, still_wanted
 from scorehost.errors import UsageError
-from scorehost.jobs.aside import aside, still_wanted
 
 pytestmark = pytest.mark.anyio
 

@@ -7,9 +7,9 @@ from archived import Archiving
 from scripted_jobs import run, some_tasks
 
 from scorehost.errors import UsageError
-from scorehost.jobs.attempt_logs import Wanted, find_logs
-from scorehost.jobs.folder import JobFolder
-from scorehost.jobs.reading import read_job
+from scorehost.runs.attempt_logs import Wanted, find_logs
+from scorehost.runs.folder import JobFolder
+from scorehost.runs.reading import read_job
 
 NAMES = [
     "audit.10.stdout.log",

@@ -10,12 +10,12 @@ import pytest
 from archived import host
 from scripted_jobs import Script, make_dataset, make_task, run, scoring_digests, some_tasks
 
+from scorehost.compare.comparison import compare_jobs
+from scorehost.compare.markdown import comparison_markdown
+from scorehost.compare.wording import comparison_words
 from scorehost.errors import UsageError
-from scorehost.jobs.compare.comparison import compare_jobs
-from scorehost.jobs.compare.markdown import comparison_markdown
-from scorehost.jobs.compare.wording import comparison_words
-from scorehost.jobs.folder import JobFolder
-from scorehost.jobs.reading import read_job
+from scorehost.runs.folder import JobFolder
+from scorehost.runs.reading import read_job
 
 SAME = scoring_digests()
 

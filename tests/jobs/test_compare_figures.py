@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from scorehost.jobs.compare.interval import RESAMPLES, bootstrap_interval
-from scorehost.jobs.compare.mcnemar import exact_p_value
+from scorehost.figures.interval import RESAMPLES, bootstrap_interval
+from scorehost.figures.mcnemar import exact_p_value
 
 
 @pytest.mark.parametrize(

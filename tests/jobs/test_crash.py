@@ -13,7 +13,7 @@ from pathlib import Path
 from crashing_job import TASKS, crashing_dataset
 from scripted_jobs import Script, run
 
-from scorehost.jobs.journal import FILE, read_history
+from scorehost.runs.journal import FILE, read_history
 
 ROUNDS = 12
 PROGRAM = Path(__file__).with_name("crashing_job.py")

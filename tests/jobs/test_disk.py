@@ -10,9 +10,9 @@ import subprocess
 import pytest
 from scripted_jobs import Script, run, some_tasks
 
-from scorehost.attempt.atomic import disk_errors, write_atomic
 from scorehost.errors import DiskFull
-from scorehost.jobs.journal import FILE, read_history
+from scorehost.files.atomic import disk_errors, write_atomic
+from scorehost.runs.journal import FILE, read_history
 
 
 def test_a_file_holds_the_old_bytes_until_it_holds_all_new_ones(tmp_path, monkeypatch):

@@ -10,8 +10,8 @@ import tracemalloc
 import pytest
 
 from scorehost.errors import DiskFull
-from scorehost.jobs.journal import FILE, START, open_journal, read_history
 from scorehost.model.ids import AttemptKey
+from scorehost.runs.journal import FILE, START, open_journal, read_history
 
 
 def written(folder, *kinds):

@@ -8,13 +8,14 @@ import json
 import pytest
 from scripted_jobs import Script, make_result, run, some_tasks
 
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
 from scorehost.errors import UsageError
-from scorehost.jobs.folder import new_folder
-from scorehost.jobs.journal import FILE
-from scorehost.jobs.reason import reason
-from scorehost.jobs.scored import scored
 from scorehost.model.ids import AttemptKey
+from scorehost.runs.folder import new_folder
+from scorehost.runs.journal import FILE
+from scorehost.runs.reason import reason
+from scorehost.runs.scored import scored
+from scorehost.submissions.source import Source
 
 FAIL = {"status": "FAIL", "score": 0.4}
 FAULT = {"kind": "submission_fault"}

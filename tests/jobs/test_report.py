@@ -13,14 +13,14 @@ from archived import Archiving, hand_in
 from junitparser import Error, Failure, JUnitXml
 from scripted_jobs import make_dataset, make_task, run
 
-from scorehost.jobs.folder import JobFolder
-from scorehost.jobs.reading import read_job
-from scorehost.jobs.report.content import report_content
-from scorehost.jobs.report.csv_table import csv_report
-from scorehost.jobs.report.document import json_report
-from scorehost.jobs.report.html import html_report
-from scorehost.jobs.report.junit import clean, junit_report
-from scorehost.jobs.report.markdown import markdown_report
+from scorehost.report.content import report_content
+from scorehost.report.csv_table import csv_report
+from scorehost.report.document import json_report
+from scorehost.report.html import html_report
+from scorehost.report.junit import clean, junit_report
+from scorehost.report.markdown import markdown_report
+from scorehost.runs.folder import JobFolder
+from scorehost.runs.reading import read_job
 
 WRITERS = [junit_report, json_report, markdown_report, csv_report, html_report]
 SECRET = "GOLD-IS-17"  # noqa: S105 - what a gold set might hold

@@ -11,9 +11,9 @@ from archived import Archiving, hand_in
 from scripted_jobs import Script, make_dataset, make_task, run, scoring_digests, some_tasks
 
 from scorehost.errors import UsageError
-from scorehost.jobs.folder import JobFolder
-from scorehost.jobs.reading import read_job
-from scorehost.jobs.rescore.moved import moves
+from scorehost.runs.folder import JobFolder
+from scorehost.runs.reading import read_job
+from scorehost.scoring.rescore.moved import moves
 
 
 def equals(expected):

@@ -12,7 +12,7 @@ from scripted_jobs import run
 from scorehost import api
 from scorehost.errors import UsageError
 from scorehost.jobs.options import RunOptions
-from scorehost.jobs.rescore.asking import asked_again
+from scorehost.scoring.rescore.asking import asked_again
 from scorehost.spec.loading import load_dataset, load_task_dir
 
 

@@ -11,11 +11,12 @@ import anyio
 import pytest
 from scripted_jobs import Script, make_dataset, make_result, make_task, publish, run, some_tasks
 
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
 from scorehost.errors import UsageError
-from scorehost.jobs.folder import JobFolder, locked, new_folder, sweep
-from scorehost.jobs.journal import FILE, read_history
 from scorehost.model.ids import AttemptKey
+from scorehost.runs.folder import JobFolder, locked, new_folder, sweep
+from scorehost.runs.journal import FILE, read_history
+from scorehost.submissions.source import Source
 
 
 def files(folder):

@@ -9,10 +9,10 @@ import pytest
 from scripted_jobs import FakeClock, Script, answering, make_dataset, make_task, run, some_tasks
 
 from scorehost.errors import DiskFull, EngineUnreachable
-from scorehost.jobs.journal import FILE, read_history
 from scorehost.jobs.options import RunOptions
 from scorehost.jobs.run import run_job
 from scorehost.jobs.scoring import ready
+from scorehost.runs.journal import FILE, read_history
 
 
 def kinds(watch):

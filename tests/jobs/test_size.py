@@ -11,14 +11,14 @@ from contextlib import contextmanager
 import pytest
 from scripted_jobs import FakeClock, Script, make_result, run, scoring_digests, some_tasks
 
-from scorehost.jobs.folder import JobFolder
-from scorehost.jobs.journal import open_journal
 from scorehost.jobs.ledger import Ledger
 from scorehost.jobs.options import RunOptions
 from scorehost.jobs.plan import make_plan
-from scorehost.jobs.record import JobRecord
-from scorehost.jobs.scored import scored
 from scorehost.jobs.summary import summarise
+from scorehost.runs.folder import JobFolder
+from scorehost.runs.journal import open_journal
+from scorehost.runs.record import JobRecord
+from scorehost.runs.scored import scored
 
 KIB = 1024
 _heard: list[list[tuple[str, str]]] = []  # of whoever listens

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 from scripted_jobs import Script, make_dataset, make_task, run, scoring_digests
 
-from scorehost.jobs.estimators import ks, pass_at_k, pass_power_k
+from scorehost.figures.estimators import ks, pass_at_k, pass_power_k
 from scorehost.jobs.statistics import mean
 from scorehost.model.failure import Phase
 

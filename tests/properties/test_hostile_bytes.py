@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from scorehost.attempt.binding import bind
 from scorehost.engine.translate import refused, words_of
 from scorehost.errors import AttemptFailed, SpecError
-from scorehost.hosts.capture import Capture
+from scorehost.files.capture import Capture
+from scorehost.files.lease import Lease, Standing, own_lease
 from scorehost.hosts.frames import MAX_FRAME, ChannelViolation, FrameReader, new_key
-from scorehost.hosts.lease import Lease, Standing, own_lease
-from scorehost.jobs.journal import FILE, open_journal, read_history
-from scorehost.jobs.record import JobRecord
 from scorehost.model.json import BadJson, canonical, dump, parse
+from scorehost.runs.journal import FILE, open_journal, read_history
+from scorehost.runs.record import JobRecord
 from scorehost.spec.task import Output
 from scorehost.spec.yaml_reader import parse_yaml
 

@@ -20,16 +20,16 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from scorehost.attempt.blobs import Blobs
-from scorehost.attempt.intake import take_in
-from scorehost.attempt.order import Source
 from scorehost.errors import AttemptFailed, SpecError, UsageError
-from scorehost.hosts.tree import Entry, Tree, archive, name_bytes, read_tree
-from scorehost.jobs.archives import BadArchive, Caps, unpack
-from scorehost.jobs.predictions import read_predictions
+from scorehost.files.tree import Entry, Tree, archive, name_bytes, read_tree
+from scorehost.runs.blobs import Blobs
 from scorehost.spec.files import relative_path_fault
 from scorehost.spec.loading import load_dataset
 from scorehost.spec.task import Artifact, TaskSpec
+from scorehost.submissions.archives import BadArchive, Caps, unpack
+from scorehost.submissions.intake import take_in
+from scorehost.submissions.predictions import read_predictions
+from scorehost.submissions.source import Source
 from trial import write_task
 
 MIB = 1024 * 1024

@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
 from scorehost.attempt.score import score
 from scorehost.engine.memory import MemoryEngine
 from scorehost.engine.memory_runner import MemoryRunner
 from scorehost.model.ids import AttemptKey
 from scorehost.spec.loading import load_dataset
+from scorehost.submissions.source import Source
 from trial import IMAGE, Scored, bench_for
 
 USAGE = {"peak_memory_bytes": None, "cpu_seconds": None}

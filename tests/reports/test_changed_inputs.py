@@ -9,7 +9,7 @@ from memory_runner import Runner, memory_engine, scored_on
 
 from scorehost.attempt.digests import TaskTrees
 from scorehost.engine.opening import open_engine
-from scorehost.jobs.scored import scored as summed_up
+from scorehost.runs.scored import scored as summed_up
 from scorehost.spec.loading import load_dataset
 from trial import score_one, write_submission, write_task
 

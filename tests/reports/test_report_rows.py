@@ -11,13 +11,13 @@ import pytest
 from memory_runner import PASS, Runner, memory_engine, scored_on
 
 from scorehost import api
-from scorehost.attempt.blobs import Blobs
-from scorehost.attempt.intake import take_in
-from scorehost.attempt.order import Source
 from scorehost.engine.docker_images import pull_hint
 from scorehost.engine.memory import MemoryEngine
 from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout
+from scorehost.runs.blobs import Blobs
 from scorehost.spec.task import Artifact, TaskSpec
+from scorehost.submissions.intake import take_in
+from scorehost.submissions.source import Source
 from trial import IMAGE, write_submission, write_task
 
 EVALUATOR = 'def evaluate(inputs):\n    return {"status": "PASS"}\n'

@@ -8,12 +8,13 @@ import time
 import anyio
 import pytest
 
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
 from scorehost.attempt.score import score
 from scorehost.engine.opening import open_engine
 from scorehost.hosts.labels import JOB, SLOT
 from scorehost.model.ids import AttemptKey
 from scorehost.spec.loading import load_dataset
+from scorehost.submissions.source import Source
 from trial import bench_for, score_one, write_submission, write_task
 
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scorehost.jobs.schema import schemas, text
+from scorehost.api.schema import schemas, text
 from scorehost.spec.loading import load_dataset
 
 ROOT = Path(__file__).parents[2]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
 from scorehost.attempt.score import score
 from scorehost.engine.opening import open_engine
 from scorehost.model.ids import AttemptKey
 from scorehost.spec.loading import load_dataset
+from scorehost.submissions.source import Source
 from trial import IMAGE, bench_for, write_submission, write_task
 
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from scorehost.attempt.blobs import Blobs
-from scorehost.attempt.intake import take_in
-from scorehost.attempt.order import Source
 from scorehost.engine.opening import open_engine
 from scorehost.errors import AttemptFailed
+from scorehost.runs.blobs import Blobs
 from scorehost.spec.task import Artifact, TaskSpec
+from scorehost.submissions.intake import take_in
+from scorehost.submissions.source import Source
 from trial import score_one, write_submission, write_task
 
 SECRET, HONEST = b"secret of somebody else", b"handed in"

@@ -20,7 +20,7 @@ from scorehost.adapters.requests import ARCHIVE, AdapterRequest, BehaviorRequest
 from scorehost.adapters.talk import Talk
 from scorehost.adapters.tries import Outcome
 from scorehost.adapters.users import AdapterUser
-from scorehost.engine.threads import in_thread
+from scorehost.aio.threads import in_thread
 from scorehost.model import json
 from scorehost.model.call import Folders
 from scorehost.model.masking import Masker

@@ -24,7 +24,7 @@ from scorehost.adapters.registry import RequestIds
 from scorehost.adapters.requests import AdapterRequest
 from scorehost.adapters.tries import Executor
 from scorehost.adapters.users import AdapterUser, check_user, find_user
-from scorehost.engine.threads import in_thread
+from scorehost.aio.threads import in_thread
 from scorehost.errors import UsageError
 from scorehost.model.call import MODES, Mode
 from scorehost.model.frozen import Frozen

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from scorehost.api.scorer_block import open_scorer
     from scorehost.api.shelling import Look, look_into
     from scorehost.api.watching import Watched, narrowed, snapshot, wait_for_change
+    from scorehost.compare.markdown import comparison_markdown
+    from scorehost.compare.wording import Words, comparison_words
     from scorehost.hosts.clean import CleanReport
-    from scorehost.jobs.attempt_logs import AttemptLog, Wanted
-    from scorehost.jobs.compare.markdown import comparison_markdown
-    from scorehost.jobs.compare.wording import Words, comparison_words
     from scorehost.jobs.options import RunOptions
     from scorehost.jobs.outcome import JobEvent, JobOutcome, Row, Watch
-    from scorehost.jobs.rescore.moved import Move, Rescored
     from scorehost.model.audit import AuditFinding, AuditReport
     from scorehost.model.failure import Blame
+    from scorehost.runs.attempt_logs import AttemptLog, Wanted
+    from scorehost.scoring.rescore.moved import Move, Rescored
     from scorehost.spec.own_secrets import own_masker
 
 _WHERE = {
@@ -52,9 +52,9 @@ _WHERE = {
     "check": "scorehost.api.checking",
     "import_humaneval": "scorehost.api.checking",
     "compare": "scorehost.api.comparing",
-    "comparison_markdown": "scorehost.jobs.compare.markdown",
-    "comparison_words": "scorehost.jobs.compare.wording",
-    "Words": "scorehost.jobs.compare.wording",
+    "comparison_markdown": "scorehost.compare.markdown",
+    "comparison_words": "scorehost.compare.wording",
+    "Words": "scorehost.compare.wording",
     "clean": "scorehost.api.diagnosis",
     "doctor": "scorehost.api.diagnosis",
     "Finding": "scorehost.api.finding",
@@ -84,13 +84,13 @@ _WHERE = {
     "Scorer": "scorehost.api.scorer",
     "open_scorer": "scorehost.api.scorer_block",
     "CleanReport": "scorehost.hosts.clean",
-    "AttemptLog": "scorehost.jobs.attempt_logs",
-    "Wanted": "scorehost.jobs.attempt_logs",
+    "AttemptLog": "scorehost.runs.attempt_logs",
+    "Wanted": "scorehost.runs.attempt_logs",
     "RunOptions": "scorehost.jobs.options",
     "JobEvent": "scorehost.jobs.outcome",
     "JobOutcome": "scorehost.jobs.outcome",
-    "Move": "scorehost.jobs.rescore.moved",
-    "Rescored": "scorehost.jobs.rescore.moved",
+    "Move": "scorehost.scoring.rescore.moved",
+    "Rescored": "scorehost.scoring.rescore.moved",
     "Row": "scorehost.jobs.outcome",
     "Watch": "scorehost.jobs.outcome",
 }

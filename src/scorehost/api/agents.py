@@ -12,7 +12,7 @@ from scorehost.adapters.registry import SeenIds
 from scorehost.adapters.roles import open_roles
 from scorehost.attempt.agents import JobAgents, role_names
 from scorehost.jobs.select import selected_tasks
-from scorehost.jobs.tally import READY
+from scorehost.runs.tally import READY
 from scorehost.spec.own_secrets import own_masker
 
 if TYPE_CHECKING:

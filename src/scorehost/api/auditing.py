@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import anyio
 
 from scorehost.api.running import on_engine
+from scorehost.audit.asking import asked_audit
+from scorehost.audit.clock import PLACE, asked_of_clock, clock_readers, with_moved_clock
+from scorehost.audit.report import report_of, told_before
 from scorehost.engine.opening import open_engine
 from scorehost.errors import UsageError
-from scorehost.jobs.audit.asking import asked_audit
-from scorehost.jobs.audit.clock import PLACE, asked_of_clock, clock_readers, with_moved_clock
-from scorehost.jobs.audit.report import report_of, told_before
 from scorehost.jobs.resume import resumed_options
 from scorehost.jobs.select import selected_tasks
 from scorehost.spec.loading import load_dataset

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorehost.jobs.compare.comparison import compare_jobs
-from scorehost.jobs.folder import find_job
-from scorehost.jobs.reading import read_job
+from scorehost.compare.comparison import compare_jobs
+from scorehost.runs.folder import find_job
+from scorehost.runs.reading import read_job
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

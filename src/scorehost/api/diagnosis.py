@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from scorehost.api.finding import Finding
 from scorehost.engine.opening import limits_not_enforced, open_engine
 from scorehost.errors import EngineError, InputError, NotFound
+from scorehost.files.lease import Lease, Standing
 from scorehost.hosts import labels
 from scorehost.hosts.admission import SHARE
 from scorehost.hosts.clean import CleanReport
 from scorehost.hosts.clean import clean as clean_engine
-from scorehost.hosts.lease import Lease, Standing
 from scorehost.model.limits import MIB, Limits
 from scorehost.spec.profiles import EvaluateHost
 

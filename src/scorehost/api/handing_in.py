@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from scorehost.attempt.atomic import disk_errors
-from scorehost.attempt.order import Source
 from scorehost.errors import UsageError
+from scorehost.files.atomic import disk_errors
 from scorehost.spec.task import Artifact
+from scorehost.submissions.source import Source
 
 Content = str | bytes | Path
 

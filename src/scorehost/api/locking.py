@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scorehost.attempt.pins import pins_now, references
 from scorehost.engine.opening import open_engine
 from scorehost.hosts.images import OWN_PREFIX
-from scorehost.jobs.locking import lock_of, write_lock
+from scorehost.scoring.locking import lock_of, write_lock
 from scorehost.spec.loading import load_dataset
 
 if TYPE_CHECKING:

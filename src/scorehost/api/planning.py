@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorehost.attempt.blobs import Blobs
-from scorehost.attempt.intake import take_in
 from scorehost.errors import AttemptFailed
-from scorehost.jobs.rescore.plan import plan_for
 from scorehost.jobs.resume import resumed_options
+from scorehost.runs.blobs import Blobs
+from scorehost.scoring.rescore.plan import plan_for
 from scorehost.spec.loading import load_dataset, load_either
+from scorehost.submissions.intake import take_in
 
 if TYPE_CHECKING:
     from scorehost.attempt.order import Order

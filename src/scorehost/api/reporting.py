@@ -5,20 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from scorehost.jobs.attempt_logs import AttemptLog, Wanted, find_logs
-from scorehost.jobs.folder import find_job
-from scorehost.jobs.reading import read_job
-from scorehost.jobs.report.content import report_content
-from scorehost.jobs.report.csv_table import csv_report
-from scorehost.jobs.report.document import json_report
-from scorehost.jobs.report.html import html_report
-from scorehost.jobs.report.junit import junit_report
-from scorehost.jobs.report.markdown import markdown_report
+from scorehost.report.content import report_content
+from scorehost.report.csv_table import csv_report
+from scorehost.report.document import json_report
+from scorehost.report.html import html_report
+from scorehost.report.junit import junit_report
+from scorehost.report.markdown import markdown_report
+from scorehost.runs.attempt_logs import AttemptLog, Wanted, find_logs
+from scorehost.runs.folder import find_job
+from scorehost.runs.reading import read_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scorehost.jobs.report.content import Report
+    from scorehost.report.content import Report
 
 ReportFormat = Literal["junit", "json", "md", "csv", "html"]
 _WRITERS: dict[str, Callable[[Report], bytes]] = {

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from scorehost.api.running import on_engine
 from scorehost.engine.opening import open_engine
-from scorehost.jobs.folder import JobFolder
-from scorehost.jobs.reading import read_job
-from scorehost.jobs.rescore.asking import asked_again
-from scorehost.jobs.rescore.moved import Rescored, moves
+from scorehost.runs.folder import JobFolder
+from scorehost.runs.reading import read_job
+from scorehost.scoring.rescore.asking import asked_again
+from scorehost.scoring.rescore.moved import Rescored, moves
 
 if TYPE_CHECKING:
     from pathlib import Path

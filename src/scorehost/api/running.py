@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
+from scorehost.aio.groups import task_group
 from scorehost.api.agents import job_agents
 from scorehost.api.diagnosis import limits_of
 from scorehost.api.probing import never_fit, room_for
 from scorehost.api.signals import stop_on_signals
-from scorehost.attempt.bench import open_bench
 from scorehost.attempt.images_now import images_now
 from scorehost.attempt.pins import pins_now
+from scorehost.attempt.resources import open_resources
 from scorehost.attempt.score import score as score_attempt
 from scorehost.engine.opening import open_engine
 from scorehost.errors import Interrupted, UsageError
-from scorehost.hosts.groups import task_group
-from scorehost.jobs.locking import check_locked, read_lock
 from scorehost.jobs.options import RunOptions
 from scorehost.jobs.outcome import JobEvent, JobOutcome, Watch
 from scorehost.jobs.resume import resumed_options
 from scorehost.jobs.run import run_job
 from scorehost.jobs.select import selected_tasks
 from scorehost.model.ids import SUBMISSION_NAME
+from scorehost.scoring.locking import check_locked, read_lock
 from scorehost.spec.loading import load_dataset, load_either, load_task_dir
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from scorehost.api.opener import OpenEngine
     from scorehost.engine.door import Engine, EngineInfo
-    from scorehost.jobs.rescore.plan import Images
     from scorehost.jobs.scoring import JobPlace, Score
+    from scorehost.scoring.rescore.plan import Images
     from scorehost.spec.dataset import Dataset
 
 GRACE_SECONDS = 10.0  # for a job to end by itself
@@ -138,7 +138,7 @@ async def on_engine(
                     say = functools.partial(_say, watch)
                     async with AsyncExitStack() as stack:
                         agents = await stack.enter_async_context(job_agents(options, asked, dataset, place))
-                        bench = open_bench(
+                        resources = open_resources(
                             engine,
                             dataset,
                             job_id=place.job_id,
@@ -148,7 +148,7 @@ async def on_engine(
                             agents=agents,
                             keep=options.keep,
                         )
-                        yield functools.partial(score_attempt, await stack.enter_async_context(bench))
+                        yield functools.partial(score_attempt, await stack.enter_async_context(resources))
 
                 async def ping() -> None:
                     await engine.info()

@@ -15,19 +15,20 @@ from typing import Any, TypeVar
 import anyio
 from anyio.abc import TaskGroup
 
+from scorehost.aio.threads import in_thread
 from scorehost.api.handing_in import Content, HandedIn, handed_in
 from scorehost.api.probing import never_fit
-from scorehost.attempt.bench import Bench
 from scorehost.attempt.folder import read_checks, take_back
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
+from scorehost.attempt.resources import Resources
 from scorehost.attempt.score import score as score_attempt
-from scorehost.engine.threads import in_thread
 from scorehost.errors import UsageError
 from scorehost.model.check import CheckRow
 from scorehost.model.failure import Failure
 from scorehost.model.ids import SUBMISSION_NAME, AttemptKey
 from scorehost.model.result import Result, Status
 from scorehost.spec.dataset import Dataset, Task
+from scorehost.submissions.source import Source
 
 T = TypeVar("T")
 FORGET_SECONDS = (
@@ -71,8 +72,10 @@ class Scorer:
     It belongs to the event loop in which it was opened; any task of that loop may call it.
     """
 
-    def __init__(self, bench: Bench, folder: Path, group: TaskGroup, *, keep: bool, at_a_time: int) -> None:
-        self._bench = bench
+    def __init__(
+        self, resources: Resources, folder: Path, group: TaskGroup, *, keep: bool, at_a_time: int
+    ) -> None:
+        self._resources = resources
         self._group = group
         self._folder = folder
         self._keep = keep
@@ -88,7 +91,7 @@ class Scorer:
     @property
     def dataset(self) -> Dataset:
         """The dataset as it was when the scorer was opened."""
-        return self._bench.dataset
+        return self._resources.dataset
 
     async def score(
         self, task_id: str, files: Mapping[str, Content] | Path, *, name: str = "candidate"
@@ -152,7 +155,7 @@ class Scorer:
             known = ", ".join(list(self.dataset.tasks)[:10])
             raise UsageError(f"There is no task {task_id!r}.", hint=f"There are: {known}")
         if task_id not in self._fit:
-            if misfits := never_fit([task], self.dataset, self._bench.info):
+            if misfits := never_fit([task], self.dataset, self._resources.info):
                 raise UsageError(misfits[0].text, hint=misfits[0].hint)
             if asked := _asked_while_scored(task, self.dataset):
                 raise UsageError(
@@ -183,7 +186,7 @@ class Scorer:
             target = self._folder / "attempts" / key.folder
             source = await self._settled(lambda: handed.lay_out(self._folder))
             try:
-                result = await score_attempt(self._bench, Order(key, task, source), target, _untold)
+                result = await score_attempt(self._resources, Order(key, task, source), target, _untold)
             finally:
                 await self._settled(lambda: handed.take_away(source))
             return await self._settled(lambda: self._taken(result, target))
@@ -193,7 +196,7 @@ class Scorer:
     async def _settled(self, call: Callable[[], T]) -> T:
         """In a thread, and to its end: what it writes or removes must not be half done."""
         with anyio.CancelScope(shield=True):
-            done = await in_thread(call, self._bench.files)
+            done = await in_thread(call, self._resources.files)
         return done  # noqa: RET504 - returned from inside, mypy sees a scope that may swallow
 
     def _taken(self, result: Result, folder: Path) -> Scored:

@@ -16,11 +16,11 @@ from scorehost.api.diagnosis import limits_of
 from scorehost.api.opener import OpenEngine
 from scorehost.api.probing import room_for
 from scorehost.api.scorer import Scorer
-from scorehost.attempt.atomic import make_folder
-from scorehost.attempt.bench import open_bench
+from scorehost.attempt.resources import open_resources
 from scorehost.engine.door import EngineInfo
 from scorehost.engine.opening import open_engine
 from scorehost.errors import UsageError
+from scorehost.files.atomic import make_folder
 from scorehost.model.ids import new_job_id
 from scorehost.spec.loading import load_dataset
 
@@ -64,8 +64,8 @@ async def open_scorer(
             folder = runs / new_job_id()
             make_folder(folder)
             holder: list[Scorer] = []
-            bench = await stack.enter_async_context(
-                open_bench(
+            resources = await stack.enter_async_context(
+                open_resources(
                     opened,
                     found,
                     job_id=folder.name,
@@ -75,8 +75,8 @@ async def open_scorer(
                 )
             )
             group = await stack.enter_async_context(anyio.create_task_group())
-            room = at_a_time or room_for(found.tasks.values(), found, bench.info)
-            scorer = Scorer(bench, folder, group, keep=keep is not None, at_a_time=room)
+            room = at_a_time or room_for(found.tasks.values(), found, resources.info)
+            scorer = Scorer(resources, folder, group, keep=keep is not None, at_a_time=room)
             holder.append(scorer)
             stack.callback(scorer.close)
             try:

@@ -13,8 +13,8 @@ import anyio
 
 from scorehost.api.running import submission_word
 from scorehost.api.signals import stop_on_signals
-from scorehost.attempt.bench import open_bench
 from scorehost.attempt.looking import host_to_look_into
+from scorehost.attempt.resources import open_resources
 from scorehost.engine.opening import open_engine
 from scorehost.hosts.kept import enter
 from scorehost.jobs.options import RunOptions
@@ -72,8 +72,10 @@ async def look_into(
         async with (
             engine(address) as opened,
             # Keeping turns the making of hosts ahead of need off; this one is removed all the same.
-            open_bench(opened, dataset, job_id=job_id, folder=folder, say=warn, keep="always") as bench,
-            host_to_look_into(bench, order, host, warn) as found,
+            open_resources(
+                opened, dataset, job_id=job_id, folder=folder, say=warn, keep="always"
+            ) as resources,
+            host_to_look_into(resources, order, host, warn) as found,
         ):
             yield Look(
                 host=found.blueprint.name,

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scorehost.attempt.names import on_one_line
 from scorehost.errors import AttemptFailed
+from scorehost.files.names import on_one_line
+from scorehost.files.tree import Entry, Tree, read_tree
 from scorehost.hosts.cargo import tools
-from scorehost.hosts.tree import Entry, Tree, read_tree
 from scorehost.model.failure import Phase, failure
 from scorehost.model.json import digest
 from scorehost.model.result import ScoringDigests

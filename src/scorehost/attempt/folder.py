@@ -13,10 +13,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from scorehost.attempt.atomic import disk_errors, make_folder, sync_folder, write_all
-from scorehost.attempt.intake import HandIn
-from scorehost.attempt.names import escaped
 from scorehost.errors import Interrupted
+from scorehost.files.atomic import disk_errors, make_folder, sync_folder, write_all
+from scorehost.files.names import escaped
 from scorehost.model import json
 from scorehost.model.check import MAX_BYTES, CheckRow
 from scorehost.model.frozen import Frozen
@@ -24,6 +23,7 @@ from scorehost.model.masking import Masker
 from scorehost.model.result import Result
 from scorehost.spec.own_secrets import own_masker
 from scorehost.spec.task import TaskSpec
+from scorehost.submissions.intake import HandIn
 
 # A content that is linked too often already (65,000 times on ext4), or a file system without links.
 _NO_LINK = (errno.EMLINK, errno.EPERM, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOSYS)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorehost.aio.threads import in_thread
 from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
-from scorehost.engine.threads import in_thread
 from scorehost.errors import EngineRefused, NotFound, UsageError
 from scorehost.hosts.images import built_tag
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scorehost.attempt.intake import HandIn
+from scorehost.files.tree import Entry, Tree, name_bytes
 from scorehost.hosts.blueprint import ARTIFACTS, ROOT, WORKSPACE
-from scorehost.hosts.tree import Entry, Tree, name_bytes
 from scorehost.spec.task import InputRow, TaskSpec
+from scorehost.submissions.intake import HandIn
 
 
 @dataclass(frozen=True, slots=True)

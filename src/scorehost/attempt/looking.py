@@ -5,34 +5,34 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
+from scorehost.aio.threads import in_thread
 from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
-from scorehost.attempt.intake import take_in
 from scorehost.attempt.layout import laid_out
-from scorehost.engine.threads import in_thread
 from scorehost.errors import UsageError
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.host import Host, Site
 from scorehost.hosts.live import live_host
 from scorehost.hosts.named import NamedHosts
+from scorehost.submissions.intake import take_in
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from scorehost.attempt.bench import Bench
     from scorehost.attempt.order import Order
+    from scorehost.attempt.resources import Resources
 
 
 @asynccontextmanager
 async def host_to_look_into(
-    bench: Bench, order: Order, name: str | None, warn: Callable[[str], None]
+    resources: Resources, order: Order, name: str | None, warn: Callable[[str], None]
 ) -> AsyncIterator[Host]:
     """The running host `name` of the order's task (None: the evaluator's), removed at the end of the block.
 
     Nothing runs in it: an evaluator's host waits for a start that never comes. Raises UsageError for a name
     that the task does not declare, AttemptFailed as an attempt would.
     """
-    task, profiles = order.task, bench.dataset.profiles
+    task, profiles = order.task, resources.dataset.profiles
     evaluator, named = evaluator_blueprint(task, profiles), named_blueprints(task, profiles)
     if name not in (None, evaluator.name, *named):
         raise UsageError(
@@ -40,35 +40,35 @@ async def host_to_look_into(
             hint=f"It has {', '.join((evaluator.name, *named))}.",
         )
     site = Site(
-        engine=bench.engine,
-        memory=bench.memory,
-        job=bench.job_id,
+        engine=resources.engine,
+        memory=resources.memory,
+        job=resources.job_id,
         slot=str(order.key),
         warn=warn,
         timing=lambda _phase, _seconds: None,
     )
-    trees = await bench.trees(task)
-    hand_in = await in_thread(lambda: take_in(task.spec, order.source, bench.blobs), bench.files)
+    trees = await resources.trees(task)
+    hand_in = await in_thread(lambda: take_in(task.spec, order.source, resources.blobs), resources.files)
     layout = laid_out(task.spec, hand_in)
     cargo = Cargo(
         gold=trees.gold,
         code=trees.code,
-        tools=bench.tools.tools,
-        harness=bench.tools.harness,
+        tools=resources.tools.tools,
+        harness=resources.tools.harness,
         artifacts=layout.artifacts,
         workspace=layout.workspace,
     )
     async with AsyncExitStack() as stack:
         if name is None or name == evaluator.name:
             seconds = evaluator.limits.build_seconds
-            image = await bench.images.resolve(evaluator.image, build_seconds=seconds)
+            image = await resources.images.resolve(evaluator.image, build_seconds=seconds)
             opened = live_host(site, evaluator, image, cargo, warm=None, met=lambda _host: None)
             yield (await stack.enter_async_context(opened)).host
             return
         hosts = NamedHosts(
             site,
             blueprints=named,
-            images=bench.images,
+            images=resources.images,
             cargo=cargo,
             clock=StandingClock(task.spec.limits.evaluate_seconds),
             keep=lambda _name, _outcome: None,

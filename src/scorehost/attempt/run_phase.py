@@ -10,23 +10,24 @@ from pathlib import Path
 
 import anyio
 
+from scorehost.aio.threads import in_thread
 from scorehost.attempt.agents import AttemptAgents
-from scorehost.attempt.bench import Bench
 from scorehost.attempt.blueprints import run_blueprint
 from scorehost.attempt.inputs import run_inputs
-from scorehost.attempt.intake import HandIn
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
+from scorehost.attempt.resources import Resources
 from scorehost.attempt.shelf import Shelf
-from scorehost.engine.threads import in_thread
 from scorehost.errors import AttemptFailed
+from scorehost.files.tree import Entry, Tree, read_tree
 from scorehost.hosts.blueprint import ARTIFACTS, TASK, TOOLS, WORKSPACE
 from scorehost.hosts.host import Site
 from scorehost.hosts.production import Produced, Production, produce
 from scorehost.hosts.shared import Vacated
-from scorehost.hosts.tree import Entry, Tree, read_tree
 from scorehost.model.failure import Phase, failure
 from scorehost.model.json import digest
 from scorehost.model.result import HostUsage
+from scorehost.submissions.intake import HandIn
+from scorehost.submissions.source import Source
 
 
 @dataclass(slots=True)
@@ -47,7 +48,7 @@ class RunPhase:
 
 
 async def carry_out(
-    bench: Bench,
+    resources: Resources,
     order: Order,
     site: Site,
     agents: AttemptAgents | None,
@@ -61,10 +62,10 @@ async def carry_out(
     `staging` is a folder of ours that need not exist; it is gone afterwards. Raises as `produce` and `take`.
     """
     task = order.task
-    plan = run_blueprint(task, bench.dataset.profiles)
-    image = await bench.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
-    code, data = await in_thread(lambda: _read(order), bench.files)
-    tools = Tree(bench.tools.tools.entries + _below(WORKSPACE, data), (WORKSPACE,))
+    plan = run_blueprint(task, resources.dataset.profiles)
+    image = await resources.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
+    code, data = await in_thread(lambda: _read(order), resources.files)
+    tools = Tree(resources.tools.tools.entries + _below(WORKSPACE, data), (WORKSPACE,))
     run.digest = digest({"code": code.digest, "data": data.digest, "image": image.id})
     shelf = Shelf(task.spec, staging)
     production = Production(
@@ -89,7 +90,7 @@ async def carry_out(
         run.host = production.usage
         run.log = production.log.content() if production.log is not None else b""
         with anyio.CancelScope(shield=True):
-            await in_thread(lambda: shutil.rmtree(staging, ignore_errors=True), bench.files)
+            await in_thread(lambda: shutil.rmtree(staging, ignore_errors=True), resources.files)
 
 
 def _read(order: Order) -> tuple[Tree, Tree]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scorehost.aio.threads import in_thread
 from scorehost.attempt.agents import AttemptAgents
-from scorehost.attempt.bench import Bench
 from scorehost.attempt.binding import Verdict, bind
 from scorehost.attempt.blueprints import (
     evaluator_blueprint,
@@ -24,11 +24,10 @@ from scorehost.attempt.blueprints import (
 from scorehost.attempt.digests import TaskTrees, scoring_digests
 from scorehost.attempt.folder import Draft, drafted
 from scorehost.attempt.inputs import evaluator_inputs
-from scorehost.attempt.intake import HandIn, take_in
 from scorehost.attempt.layout import laid_out
-from scorehost.attempt.order import Order, Source
+from scorehost.attempt.order import Order
+from scorehost.attempt.resources import Resources
 from scorehost.attempt.run_phase import RunPhase, carry_out
-from scorehost.engine.threads import in_thread
 from scorehost.errors import AttemptFailed, DiskFull, EngineRefused, EngineTimeout, EngineUnreachable
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.evaluation import Evaluation, evaluate
@@ -39,6 +38,8 @@ from scorehost.hosts.shared import taken_over
 from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
 from scorehost.model.result import Digests, HostUsage, Result
+from scorehost.submissions.intake import HandIn, take_in
+from scorehost.submissions.source import Source
 
 Emit = Callable[[str, Mapping[str, Any]], None]
 SHARED = (
@@ -81,41 +82,45 @@ class _Progress:
             self.spent(phase, time.monotonic() - begun)
 
 
-async def score(bench: Bench, order: Order, folder: Path, emit: Emit) -> Result:
+async def score(resources: Resources, order: Order, folder: Path, emit: Emit) -> Result:
     """Scores one attempt and publishes its folder at `folder`.
 
     Every failure of the attempt is a Result of status ERROR. Raises only DiskFull, and cancellation; then
-    there is no folder, and nothing of the attempt is left on the engine. Where the bench keeps hosts, those
+    there is no folder, and nothing of the attempt is left on the engine. Where hosts are kept, those
     of the attempt stay, and `emit` is told how to enter them.
     """
-    if bench.keep is None:
-        return await _scored(bench, order, folder, emit, None)
-    keeper = Keeper(bench.dataset.profiles.engine.host)
+    if resources.keep is None:
+        return await _scored(resources, order, folder, emit, None)
+    keeper = Keeper(resources.dataset.profiles.engine.host)
     try:
-        result = await _scored(bench, order, folder, emit, keeper)
-        if bench.keep == "always" or result.status == "ERROR":
+        result = await _scored(resources, order, folder, emit, keeper)
+        if resources.keep == "always" or result.status == "ERROR":
             for line in await keeper.commands():
                 emit("warning", {"text": f"kept {line}"})
             keeper.hosts.clear()
         return result
     finally:
         for name in await keeper.remove():
-            emit("warning", {"text": f"{name} was not removed; run `scorehost clean --job {bench.job_id}`"})
+            emit(
+                "warning", {"text": f"{name} was not removed; run `scorehost clean --job {resources.job_id}`"}
+            )
 
 
-async def _scored(bench: Bench, order: Order, folder: Path, emit: Emit, keeper: Keeper | None) -> Result:
+async def _scored(
+    resources: Resources, order: Order, folder: Path, emit: Emit, keeper: Keeper | None
+) -> Result:
     progress = _Progress(order, emit, keeper)
-    with drafted(folder, bench.masker) as draft:
-        if bench.agents is not None and order.task.spec.agent_profiles:
-            progress.agents = AttemptAgents(bench.agents, order.task.spec, draft, emit)
+    with drafted(folder, resources.masker) as draft:
+        if resources.agents is not None and order.task.spec.agent_profiles:
+            progress.agents = AttemptAgents(resources.agents, order.task.spec, draft, emit)
         verdict: Verdict | None = None
         error: Failure | None = None
         try:
             # Waiting for memory is on no clock: no phase has begun.
-            needed = memory_needed(order.task, bench.dataset.profiles)
-            async with bench.pool.reserved(needed), AsyncExitStack() as progress.run.keep:
-                with bench.attempting():
-                    verdict = await _verdict(bench, progress, draft)
+            needed = memory_needed(order.task, resources.dataset.profiles)
+            async with resources.pool.reserved(needed), AsyncExitStack() as progress.run.keep:
+                with resources.attempting():
+                    verdict = await _verdict(resources, progress, draft)
         except AttemptFailed as failed:
             error = failed.failure
         except (EngineUnreachable, EngineTimeout) as lost:
@@ -124,65 +129,65 @@ async def _scored(bench: Bench, order: Order, folder: Path, emit: Emit, keeper: 
             raise
         except EngineRefused as refused:
             if refused.status < FAULTY:
-                error = _internal(bench, progress, draft, refused)
+                error = _internal(resources, progress, draft, refused)
             else:
                 error = failure(progress.phase, "engine_lost", refused.message, hint=refused.hint)
         except Exception as defect:  # noqa: BLE001 - whatever it is, it is ours and must not be lost
-            error = _internal(bench, progress, draft, defect)
+            error = _internal(resources, progress, draft, defect)
         if progress.agents is not None:
             progress.agents.close()
             if error is None or not is_agents(error.kind):
                 progress.warnings += progress.agents.warnings
-        result = _result(bench, progress, verdict, error)
+        result = _result(resources, progress, verdict, error)
         draft.close(result, verdict.checks if verdict is not None else ())
-        await in_thread(draft.publish, bench.files)
+        await in_thread(draft.publish, resources.files)
     return result
 
 
-def _internal(bench: Bench, progress: _Progress, draft: Draft, defect: Exception) -> Failure:
+def _internal(resources: Resources, progress: _Progress, draft: Draft, defect: Exception) -> Failure:
     # Its text may quote gold: it is kept with the attempt, which is private, and nowhere else.
     trace = "".join(traceback.format_exception(defect)).encode("utf-8", "backslashreplace")
-    draft.write("logs/scorehost.log", bench.masker().data(trace))
+    draft.write("logs/scorehost.log", resources.masker().data(trace))
     text = f"{type(defect).__name__} in scorehost itself; its traceback is in logs/scorehost.log"
     return failure(progress.phase, "internal", text)
 
 
-async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
+async def _verdict(resources: Resources, progress: _Progress, draft: Draft) -> Verdict:
     order = progress.order
-    task, profiles = order.task, bench.dataset.profiles
+    task, profiles = order.task, resources.dataset.profiles
     progress.enter(Phase.PREPARE)
     site = Site(
-        engine=bench.engine,
-        memory=bench.memory,
-        job=bench.job_id,
+        engine=resources.engine,
+        memory=resources.memory,
+        job=resources.job_id,
         slot=str(order.key),
         warn=progress.warnings.append,
         timing=progress.spent,
         keeper=progress.keeper,
-        starts=bench.starts,
+        starts=resources.starts,
     )
     with progress.timed("prepare"):
-        progress.trees = trees = await bench.trees(task)
+        progress.trees = trees = await resources.trees(task)
     if order.source.run:
-        await _run(bench, progress, draft, site)
+        await _run(resources, progress, draft, site)
     with progress.timed("prepare"):
-        progress.hand_in = hand_in = await _linked(bench, progress, draft)
+        progress.hand_in = hand_in = await _linked(resources, progress, draft)
         plan = evaluator_blueprint(task, profiles)
         if progress.run.vacated is not None:
             plan = taken_over(plan, run_blueprint(task, profiles))
-        image = await bench.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
+        image = await resources.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
         layout = laid_out(task.spec, hand_in)
 
     def keep(name: str, outcome: ExecOutcome) -> None:
         for stream, data in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
             if data:
-                _keep_log(bench, progress, draft, f"logs/{name}.{stream}.log", data)
+                _keep_log(resources, progress, draft, f"logs/{name}.{stream}.log", data)
 
     cargo = Cargo(
         gold=trees.gold,
         code=trees.code,
-        tools=bench.tools.tools,
-        harness=bench.tools.harness,
+        tools=resources.tools.tools,
+        harness=resources.tools.harness,
         artifacts=layout.artifacts,
         workspace=layout.workspace,
         folders=any(artifact.kind == "tree" for artifact in task.spec.artifacts),
@@ -193,14 +198,14 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
         blueprint=plan,
         image=image,
         named=named_blueprints(task, profiles),
-        images=bench.images,
+        images=resources.images,
         cargo=cargo,
         entrypoint=task.spec.evaluation.entrypoint,
         inputs=evaluator_inputs(order, layout, progress.run.end),
         keep=keep,
         enter=progress.enter,
-        begun=bench.look_ahead,
-        warm=bench.warm,
+        begun=resources.look_ahead,
+        warm=resources.warm,
         agents=None if progress.agents is None else progress.agents.during(Phase.EVALUATE),
         roles=tuple(role.id for role in task.spec.agent_profiles),
         vacated=progress.run.vacated,
@@ -210,78 +215,80 @@ async def _verdict(bench: Bench, progress: _Progress, draft: Draft) -> Verdict:
     finally:
         progress.hosts = evaluation.hosts
         if evaluation.log is not None:
-            _keep_log(bench, progress, draft, "logs/evaluator.log", evaluation.log.content())
+            _keep_log(resources, progress, draft, "logs/evaluator.log", evaluation.log.content())
     progress.enter(Phase.COLLECT)
     with progress.timed("collect"):
         verdict = bind(value, task.spec.evaluation.output, task=task.folder)
-        if name := await in_thread(lambda: trees.changed(task), bench.files):
+        if name := await in_thread(lambda: trees.changed(task), resources.files):
             text = f"{name} of the task changed on disk while the attempt ran"
             raise AttemptFailed(failure(Phase.COLLECT, "changed_input", text))
     progress.warnings += verdict.warnings
     return verdict
 
 
-async def _run(bench: Bench, progress: _Progress, draft: Draft, site: Site) -> None:
+async def _run(resources: Resources, progress: _Progress, draft: Draft, site: Site) -> None:
     """The run phase, which has ended and left nothing alive when this returns."""
     progress.enter(Phase.RUN)
-    if not bench.dataset.profiles.evaluate_host.isolated:
+    if not resources.dataset.profiles.evaluate_host.isolated:
         progress.warnings.append(SHARED)
     try:
         await carry_out(
-            bench,
+            resources,
             progress.order,
             site,
             progress.agents,
             staging=draft.staging,
-            take=lambda source: _taken_in(bench, progress.order, source),
+            take=lambda source: _taken_in(resources, progress.order, source),
             run=progress.run,
         )
     finally:
         if progress.run.log:
-            _keep_log(bench, progress, draft, "logs/run.log", progress.run.log)
+            _keep_log(resources, progress, draft, "logs/run.log", progress.run.log)
     end = progress.run.end
     if end is not None and end.status == "failed":
         progress.warnings.append(f"the run phase failed, and what it had published was scored: {end.why}")
     progress.enter(Phase.PREPARE)
 
 
-def _keep_log(bench: Bench, progress: _Progress, draft: Draft, path: str, data: bytes) -> None:
-    masked = bench.masker().data(data) if data else data
+def _keep_log(resources: Resources, progress: _Progress, draft: Draft, path: str, data: bytes) -> None:
+    masked = resources.masker().data(data) if data else data
     if masked != data:
         # No container is ever given such a value: that one came into it from elsewhere should be looked into.
         progress.warnings.append(f"{path} held a secret of the controller's; it was masked")
     draft.write(path, masked)
 
 
-async def _linked(bench: Bench, progress: _Progress, draft: Draft) -> HandIn:
+async def _linked(resources: Resources, progress: _Progress, draft: Draft) -> HandIn:
     """What is scored, as files of the draft: what the run phase made, else what was handed in."""
     order, stop = progress.order, threading.Event()
 
     def bring() -> HandIn:  # in one go: each way to a thread and back costs as much as the work itself
         hand_in = progress.run.hand_in
         if hand_in is None:
-            hand_in = take_in(order.task.spec, order.source, bench.blobs, stop.is_set)
+            hand_in = take_in(order.task.spec, order.source, resources.blobs, stop.is_set)
         draft.link_submission(order.task.spec, hand_in)
         return hand_in
 
     try:
-        return await in_thread(bring, bench.files)
+        return await in_thread(bring, resources.files)
     finally:
         stop.set()  # a cancel leaves the thread to itself: it must not copy on
 
 
-async def _taken_in(bench: Bench, order: Order, source: Source) -> HandIn:
+async def _taken_in(resources: Resources, order: Order, source: Source) -> HandIn:
     stop = threading.Event()
     try:
         return await in_thread(
-            lambda: take_in(order.task.spec, source, bench.blobs, stop.is_set), bench.files
+            lambda: take_in(order.task.spec, source, resources.blobs, stop.is_set), resources.files
         )
     finally:
         stop.set()  # a cancel leaves the thread to itself: it must not copy on
 
 
-def _result(bench: Bench, progress: _Progress, verdict: Verdict | None, error: Failure | None) -> Result:
-    order, masker, run = progress.order, bench.masker(), progress.run
+def _result(
+    resources: Resources, progress: _Progress, verdict: Verdict | None, error: Failure | None
+) -> Result:
+    order, masker, run = progress.order, resources.masker(), progress.run
     if error is not None:  # it may have an engine's or a registry's words
         words = {"message": masker.text(error.message), "hint": masker.text(error.hint)}
         error = error.model_copy(update=words)
@@ -289,13 +296,13 @@ def _result(bench: Bench, progress: _Progress, verdict: Verdict | None, error: F
         scoring=None
         if progress.trees is None
         else scoring_digests(
-            progress.trees, bench.tools, {host.name: host.image_id for host in progress.hosts}
+            progress.trees, resources.tools, {host.name: host.image_id for host in progress.hosts}
         ),
         submission=None if progress.hand_in is None else progress.hand_in.digest,
-        operational={"profile": bench.profile, **({"run": run.digest} if run.digest else {})},
+        operational={"profile": resources.profile, **({"run": run.digest} if run.digest else {})},
     )
     return Result(
-        job_id=bench.job_id,
+        job_id=resources.job_id,
         task_id=order.key.task_id,
         submission=order.key.submission,
         sample=order.key.sample,
@@ -312,6 +319,6 @@ def _result(bench: Bench, progress: _Progress, verdict: Verdict | None, error: F
         timing={name: round(seconds, 4) for name, seconds in progress.timing.items()},
         hosts=((run.host,) if run.host is not None else ()) + progress.hosts,
         digests=digests,
-        versions=bench.versions,
+        versions=resources.versions,
         agent_invocations=0 if progress.agents is None else progress.agents.invocations,
     )

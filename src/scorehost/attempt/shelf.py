@@ -6,12 +6,12 @@ import os
 import shutil
 from pathlib import Path
 
-from scorehost.attempt.atomic import disk_errors, make_folder, write_all
-from scorehost.attempt.intake import MAX_BYTES, MAX_FILES, MAX_LEVELS, MAX_PATH_BYTES
-from scorehost.attempt.names import on_one_line
+from scorehost.files.atomic import disk_errors, make_folder, write_all
+from scorehost.files.names import on_one_line
 from scorehost.hosts.messages import Publish
 from scorehost.hosts.sessions import Refused
 from scorehost.spec.task import Artifact, TaskSpec
+from scorehost.submissions.intake import MAX_BYTES, MAX_FILES, MAX_LEVELS, MAX_PATH_BYTES
 
 _STEP_BYTES = 255
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
-from scorehost.engine.threads import in_thread
+from scorehost.aio.threads import in_thread
 from scorehost.engine.translate import FOREIGN, translated
 from scorehost.errors import EngineError, EngineRefused, EngineTimeout, EngineUnreachable
 

@@ -15,9 +15,9 @@ import docker.auth
 import docker.errors
 import docker.utils
 
+from scorehost.aio.threads import in_thread
 from scorehost.engine.bodies import body_of
 from scorehost.engine.docker_events import json_lines
-from scorehost.engine.threads import in_thread
 from scorehost.engine.wire import Request, exchange
 from scorehost.errors import EngineError, EngineRefused, EngineTimeout
 from scorehost.model.masking import Masker, docker_config_secrets

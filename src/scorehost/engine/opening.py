@@ -11,10 +11,10 @@ import anyio
 import docker
 import docker.tls
 
+from scorehost.aio.threads import in_thread
 from scorehost.engine.calls import ANSWER_SECONDS, QUICK_THREADS, SLOW_THREADS
 from scorehost.engine.docker_engine import DockerEngine
 from scorehost.engine.endpoint import Endpoint, resolve
-from scorehost.engine.threads import in_thread
 from scorehost.engine.translate import FOREIGN, translated
 from scorehost.engine.wire import Request, exchange
 from scorehost.errors import EngineRefused, EngineUnreachable

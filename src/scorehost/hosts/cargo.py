@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from scorehost.files.tree import Entry, Tree, held, read_tree
 from scorehost.hosts import blueprint as places
 from scorehost.hosts.blueprint import Blueprint
-from scorehost.hosts.tree import Entry, Tree, held, read_tree
 
 _IN_CONTAINER = ("scorehost_sdk", "ageval_sdk")
 

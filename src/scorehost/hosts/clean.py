@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from scorehost.engine.door import Engine, Listed
 from scorehost.errors import Conflict, EngineRefused
+from scorehost.files.lease import Lease, Standing
 from scorehost.hosts import labels
-from scorehost.hosts.lease import Lease, Standing
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,23 +9,23 @@ from typing import Any
 
 import anyio
 
+from scorehost.aio.groups import task_group
 from scorehost.engine.door import Image
+from scorehost.files.capture import Capture
+from scorehost.files.tree import Tree
 from scorehost.hosts.agents import Agents
 from scorehost.hosts.blueprint import ROOT, Blueprint
-from scorehost.hosts.capture import Capture
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.evaluator import Dialogue
 from scorehost.hosts.execs import ExecOutcome
 from scorehost.hosts.frames import Start
-from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import Host, Site
 from scorehost.hosts.images import Images
 from scorehost.hosts.live import Live, live_host
 from scorehost.hosts.named import NamedHosts
 from scorehost.hosts.requests import Requests
 from scorehost.hosts.shared import Vacated, second_life
-from scorehost.hosts.tree import Tree
 from scorehost.hosts.warm import WarmHosts
 from scorehost.model.failure import Phase
 from scorehost.model.result import HostUsage

@@ -8,11 +8,12 @@ from typing import Any, Protocol
 
 import anyio
 
+from scorehost.aio.groups import task_group
 from scorehost.engine.door import Stream
 from scorehost.errors import AttemptFailed, EngineRefused, EngineUnreachable
+from scorehost.files.capture import Capture
 from scorehost.hosts.agents import AgentFault, UnknownRole
 from scorehost.hosts.blueprint import ROOT
-from scorehost.hosts.capture import Capture
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.execs import FAULTY
 from scorehost.hosts.frames import (
@@ -29,7 +30,6 @@ from scorehost.hosts.frames import (
     WrongMac,
     new_key,
 )
-from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import Host
 from scorehost.hosts.judgement import Ending, judged, memory_words
 from scorehost.hosts.messages import Log, Request

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
+from scorehost.aio.groups import task_group
 from scorehost.engine.door import ContainerState, Stream
 from scorehost.errors import AttemptFailed, Conflict, EngineRefused, EngineUnreachable, NotFound
+from scorehost.files.capture import Capture
 from scorehost.hosts.blueprint import EXEC_HOME, ROOT
-from scorehost.hosts.capture import Capture
-from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import Host
 from scorehost.hosts.judgement import UNUSABLE_CODES
 from scorehost.hosts.usage import crowded_out

@@ -7,8 +7,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
+from scorehost.files.tree import Tree, pieces
 from scorehost.hosts.blueprint import TOOLS
-from scorehost.hosts.tree import Tree, pieces
 from scorehost.model.limits import MIB
 
 # What is larger is uploaded: an upload's own cost is small beside it then, and memory is the evaluator's.

@@ -19,12 +19,12 @@ from scorehost.errors import (
     EngineUnreachable,
     NotFound,
 )
+from scorehost.files.tree import ChangedWhileSent, Tree, archive
 from scorehost.hosts.blueprint import Blueprint, Users
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.kept import Keeper
 from scorehost.hosts.labels import RECIPE, host_labels
 from scorehost.hosts.memory_watch import MemoryWatch
-from scorehost.hosts.tree import ChangedWhileSent, Tree, archive
 from scorehost.hosts.usage import Usage, read_usage
 from scorehost.model.failure import Phase, failure
 from scorehost.model.ids import utc_now

@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 import anyio
 
+from scorehost.aio.threads import in_thread
 from scorehost.engine.door import Engine, Image
-from scorehost.engine.threads import in_thread
 from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout, NotFound, UsageError
 from scorehost.hosts import labels
 from scorehost.hosts.recipe import Recipe

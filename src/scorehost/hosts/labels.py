@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scorehost.hosts.lease import own_lease
+from scorehost.files.lease import own_lease
 
 JOB = "scorehost.job"
 SLOT = "scorehost.slot"

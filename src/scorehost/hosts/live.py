@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import anyio
 
 from scorehost.engine.door import Image, Stream
+from scorehost.files.tree import archive
 from scorehost.hosts.blueprint import ROOT, TOOLS, Blueprint
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.feed import feed, is_small, starts_programs, tools_feed
 from scorehost.hosts.host import UPLOAD_SECONDS, Host, Site, attached, blamed, made_host, started
-from scorehost.hosts.tree import archive
 from scorehost.hosts.warm import WarmHosts
 from scorehost.model.failure import Phase
 from scorehost.model.ids import utc_now

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from scorehost.aio.groups import task_group
 from scorehost.errors import AttemptFailed, ScorehostError
 from scorehost.hosts.blueprint import ROOT, STAGED_WORKSPACE, WORKSPACE, Blueprint
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.execs import LOST, ExecOrder, ExecOutcome, gone, run_exec
-from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import Host, Site
 from scorehost.hosts.images import Images
 from scorehost.hosts.live import live_host

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 import anyio
 from anyio.abc import TaskStatus
 
+from scorehost.aio.groups import task_group
 from scorehost.engine.door import Stream
 from scorehost.errors import Conflict, EngineRefused, EngineUnreachable, NotFound
 from scorehost.hosts.execs import (
@@ -26,7 +27,6 @@ from scorehost.hosts.execs import (
     started_exec,
     taken_along,
 )
-from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import Host
 
 UNREAD_BYTES = 4 * 1024 * 1024  # per process: then it has to wait until the evaluator reads

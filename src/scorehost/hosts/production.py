@@ -10,11 +10,13 @@ from typing import Any, Literal, NoReturn, Protocol
 import anyio
 from anyio.abc import TaskGroup
 
+from scorehost.aio.groups import task_group
 from scorehost.engine.door import Image
 from scorehost.errors import AttemptFailed
+from scorehost.files.capture import Capture
+from scorehost.files.tree import Tree
 from scorehost.hosts.agents import Agents
 from scorehost.hosts.blueprint import ROOT, TASK, TOOLS, Blueprint
-from scorehost.hosts.capture import Capture
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.evaluator import Dialogue, Talk
 from scorehost.hosts.frames import (
@@ -26,11 +28,9 @@ from scorehost.hosts.frames import (
     ResultFrame,
     Start,
 )
-from scorehost.hosts.groups import task_group
 from scorehost.hosts.host import Host, Site, attached, made_host, started
 from scorehost.hosts.messages import CloseSession, Invoke, Judge, Publish, Session
 from scorehost.hosts.sessions import Refused, Sessions
-from scorehost.hosts.tree import Tree
 from scorehost.model.failure import Blame, Phase, failure, is_agents
 from scorehost.model.result import HostUsage
 

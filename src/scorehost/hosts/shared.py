@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import anyio
 
 from scorehost.errors import AttemptFailed
+from scorehost.files.tree import Tree, archive
 from scorehost.hosts.blueprint import ROOT, TASK, TOOLS, Blueprint
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.host import UPLOAD_SECONDS, Host, Site, attached, blamed, guarded, started
 from scorehost.hosts.live import Live
-from scorehost.hosts.tree import Tree, archive
 from scorehost.hosts.usage import Usage
 from scorehost.model.failure import Phase, failure
 

@@ -14,11 +14,11 @@ from anyio.abc import TaskGroup
 
 from scorehost.engine.door import Image, Stream
 from scorehost.errors import AttemptFailed, EngineError
+from scorehost.files.tree import Tree
 from scorehost.hosts.admission import MemoryPool
 from scorehost.hosts.blueprint import TOOLS, Blueprint
 from scorehost.hosts.feed import tools_feed
 from scorehost.hosts.host import Host, Site, attached, made_host, started
-from scorehost.hosts.tree import Tree
 from scorehost.model.limits import MIB
 
 _log = structlog.get_logger()

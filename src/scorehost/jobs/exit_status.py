@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
     from scorehost.jobs.options import RunOptions
     from scorehost.jobs.schedule import Why
-    from scorehost.jobs.scored import Scored
     from scorehost.model.summary import JobStatus
+    from scorehost.runs.scored import Scored
 
 OK, FAILED, BAD_INPUT, ERRORS, INTERRUPTED = 0, 1, 2, 3, 130
 WANTING = frozenset({"image_missing", "image_pull_failed", "image_build_failed", "engine_lost"})

@@ -7,23 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorehost.attempt.atomic import move_folder
 from scorehost.errors import DiskFull
+from scorehost.files.atomic import move_folder
 from scorehost.jobs.outcome import JobEvent, Row, Watch
-from scorehost.jobs.reason import one_line, reason
-from scorehost.jobs.scored import Scored, scored
-from scorehost.jobs.tally import CallTally
+from scorehost.runs.reason import one_line, reason
+from scorehost.runs.scored import Scored, scored
+from scorehost.runs.tally import CallTally
 from scorehost.spec.own_secrets import own_masker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from scorehost.attempt.order import Order
-    from scorehost.jobs.folder import JobFolder
-    from scorehost.jobs.journal import Journal
     from scorehost.jobs.scoring import Clock
     from scorehost.model.ids import AttemptKey
     from scorehost.model.result import Result, ScoringDigests
+    from scorehost.runs.folder import JobFolder
+    from scorehost.runs.journal import Journal
 
 
 class Ledger:

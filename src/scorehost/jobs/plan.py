@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from scorehost.attempt.order import Order
 from scorehost.errors import UsageError
-from scorehost.jobs.select import near, selected_tasks
-from scorehost.jobs.submissions import Search, Submission, Warn, find_submissions
+from scorehost.jobs.select import selected_tasks
 from scorehost.model.ids import AttemptKey
 from scorehost.model.json import digest
+from scorehost.model.spelling import near
+from scorehost.submissions.finding import Search, Submission, Warn, find_submissions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

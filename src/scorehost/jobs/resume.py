@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from scorehost.errors import UsageError
-from scorehost.jobs.folder import JobFolder, find_job
-from scorehost.jobs.journal import History, line_hash
-from scorehost.jobs.record import JobRecord, SubmissionRecord, dataset_record, task_record
-from scorehost.jobs.rescore.carry import carry_over
-from scorehost.jobs.select import near
 from scorehost.model.failure import KINDS
 from scorehost.model.result import Result
+from scorehost.model.spelling import near
+from scorehost.runs.folder import JobFolder, find_job
+from scorehost.runs.journal import History, line_hash
+from scorehost.runs.record import JobRecord, SubmissionRecord, dataset_record, task_record
+from scorehost.scoring.rescore.carry import carry_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

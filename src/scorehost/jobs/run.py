@@ -10,11 +10,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scorehost import __version__
-from scorehost.attempt.atomic import write_atomic
+from scorehost.aio.aside import aside
 from scorehost.errors import DiskFull
-from scorehost.jobs.aside import aside
+from scorehost.files.atomic import write_atomic
 from scorehost.jobs.exit_status import exit_status, nothing_could_run
-from scorehost.jobs.folder import (
+from scorehost.jobs.ledger import Ledger
+from scorehost.jobs.outcome import JobOutcome, Watch
+from scorehost.jobs.plan import Plan, check_options
+from scorehost.jobs.resume import check_unchanged, parse_rerun, resumed_options, take_stock
+from scorehost.jobs.schedule import End, Pace, Schedule
+from scorehost.jobs.scoring import Clock, JobPlace, OpenScoring, Ping, SystemClock, Upcoming
+from scorehost.jobs.summary import mixed_tasks, summarise
+from scorehost.model.ids import utc_now
+from scorehost.model.json import digest, dump
+from scorehost.runs.folder import (
     SUMMARY_FILE,
     JobFolder,
     find_job,
@@ -23,25 +32,16 @@ from scorehost.jobs.folder import (
     point_latest,
     sweep,
 )
-from scorehost.jobs.journal import FILE, History, line_hash, open_journal, read_history
-from scorehost.jobs.ledger import Ledger
-from scorehost.jobs.outcome import JobOutcome, Watch
-from scorehost.jobs.plan import Plan, check_options
-from scorehost.jobs.record import (
+from scorehost.runs.journal import FILE, History, line_hash, open_journal, read_history
+from scorehost.runs.record import (
     JobRecord,
     PlanRecord,
     asked,
     dataset_record,
     task_record,
 )
-from scorehost.jobs.rescore.plan import Images, parent_record, plan_for
-from scorehost.jobs.resume import check_unchanged, parse_rerun, resumed_options, take_stock
-from scorehost.jobs.schedule import End, Pace, Schedule
-from scorehost.jobs.scoring import Clock, JobPlace, OpenScoring, Ping, SystemClock, Upcoming
-from scorehost.jobs.submissions import Warn, lasting_word
-from scorehost.jobs.summary import mixed_tasks, summarise
-from scorehost.model.ids import utc_now
-from scorehost.model.json import digest, dump
+from scorehost.scoring.rescore.plan import Images, parent_record, plan_for
+from scorehost.submissions.finding import Warn, lasting_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scorehost.attempt.order import Order
-    from scorehost.jobs.scored import Scored
     from scorehost.jobs.scoring import Clock, Ping, Score
     from scorehost.model.ids import AttemptKey
+    from scorehost.runs.scored import Scored
 
 Why = Literal["done", "fail_fast", "engine", "disk", "interrupted"]
 STILL_SECONDS = 60.0  # after so long without any event the job says what it waits for

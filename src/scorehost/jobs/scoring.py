@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 
-from scorehost.jobs.tally import CallTally
+from scorehost.runs.tally import CallTally
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from scorehost.errors import UsageError
+from scorehost.model.spelling import near
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scorehost.jobs.options import RunOptions
     from scorehost.spec.dataset import Dataset, Task
-
-SHOWN = 5
-
-
-def near(word: str, names: Iterable[str]) -> str:
-    """A hint that names what is spelled like `word`, else the first few names there are."""
-    known = sorted(set(names))
-    if not known:
-        return "There are none."
-    close = difflib.get_close_matches(word, known, n=SHOWN, cutoff=0.5)
-    if close:
-        return "Did you mean " + ", ".join(close) + "?"
-    more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
-    return "There are " + ", ".join(known[:SHOWN]) + more + "."
 
 
 def selected_tasks(options: RunOptions, dataset: Dataset) -> tuple[Task, ...]:

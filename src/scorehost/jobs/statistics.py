@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from scorehost.jobs.estimators import ks, pass_at_k, pass_power_k
-from scorehost.jobs.scored import Scored
+from scorehost.figures.estimators import ks, pass_at_k, pass_power_k
 from scorehost.model.summary import Bounds, Counts, ErrorCount, Group, MetricSummary
+from scorehost.runs.scored import Scored
 
 if TYPE_CHECKING:
     from scorehost.spec.dataset import Task

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from scorehost.jobs.plan import Plan
-    from scorehost.jobs.record import JobRecord
-    from scorehost.jobs.scored import Scored
-    from scorehost.jobs.tally import CallTally
     from scorehost.model.result import ScoringDigests
+    from scorehost.runs.record import JobRecord
+    from scorehost.runs.scored import Scored
+    from scorehost.runs.tally import CallTally
 
 
 @dataclass(slots=True)

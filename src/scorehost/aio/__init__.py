@@ -1,0 +1,1 @@
+"""Task groups, threads, clocks."""

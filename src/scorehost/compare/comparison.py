@@ -1,0 +1,122 @@
+"""Two finished jobs to one comparison."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorehost.compare.differences import differences, unknown_inputs
+from scorehost.compare.figures import PairedScores
+from scorehost.compare.pairs import Matched, Pair, match
+from scorehost.model.comparison import Change, Comparison, Figures, Regressions, Side
+from scorehost.runs.reason import reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from scorehost.runs.reading import ReadJob
+
+FELL = 1e-9  # what a mean may fall by rounding alone
+_NAMED = 5
+
+
+def compare_jobs(
+    a: ReadJob,
+    b: ReadJob,
+    *,
+    renamed: Mapping[str, str] | None = None,
+    tasks: Sequence[str] = (),
+    allow_mismatch: bool = False,
+    private: bool = False,
+) -> Comparison:
+    """What B is against A over the attempts that both have (see `pairs.match` for `renamed` and `tasks`).
+
+    `figures` is None when what verdicts rest on differs, unless `allow_mismatch`. Raises UsageError when
+    nothing matches.
+    """
+    matched = match(a, b, renamed=renamed, tasks=tasks)
+    found = differences(a, b, matched.pairs)
+    comparable = not any(one.kind == "scoring" for one in found)
+    scores = PairedScores(a, b, matched.pairs)
+    by_task = scores.tasks()
+    figures = scores.figures(by_task)
+    told = comparable or allow_mismatch
+    return Comparison(
+        a=_side(a),
+        b=_side(b),
+        comparable=comparable,
+        mismatch_allowed=allow_mismatch and not comparable,
+        differences=found,
+        notes=tuple(_notes(a, b, matched, figures if told else None)),
+        n_pairs=len(matched.pairs),
+        only_in_a=tuple(map(str, matched.only_a)),
+        only_in_b=tuple(map(str, matched.only_b)),
+        figures=figures if told else None,
+        regressions=_regressions(a, b, matched, figures if told else None),
+        tasks=by_task,
+        changes=tuple(_change(pair, private=private) for pair in matched.pairs if _moved(pair)),
+    )
+
+
+def _side(job: ReadJob) -> Side:
+    record = job.record
+    return Side(
+        job_id=record.job_id,
+        name=record.asked.name,
+        dataset_id=record.dataset.dataset_id,
+        dataset_version=record.dataset.version,
+        status=job.status,
+        attempts=len(job.attempts),
+    )
+
+
+def _notes(a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | None) -> list[str]:
+    notes = []
+    for side, job in (("A", a), ("B", b)):
+        if job.status not in ("complete", "invalidated"):
+            planned = job.record.plan.planned
+            notes.append(f"{side} is {job.status}: {len(job.attempts)} of {planned} attempts")
+        if job.damaged:
+            shown = "; ".join(job.damaged[:_NAMED])
+            notes.append(f"{side} has {len(job.damaged)} damaged attempts, which are left out: {shown}")
+    if unknown := unknown_inputs(matched.pairs):
+        shown = ", ".join(unknown[:_NAMED])
+        notes.append(f"what scored them is unknown in one of the jobs for {len(unknown)} tasks: {shown}")
+    if figures is not None and figures.mcnemar.n > figures.n_tasks:
+        notes.append(
+            "McNemar's test takes samples as independent, and some tasks have several: trust the interval"
+        )
+    return notes
+
+
+def _moved(pair: Pair) -> bool:
+    a, b = pair.a.result, pair.b.result
+    return (a.status, a.score) != (b.status, b.score)
+
+
+def _change(pair: Pair, *, private: bool) -> Change:
+    a, b = pair.a.result, pair.b.result
+    return Change(
+        task_id=pair.key.task_id,
+        submission=pair.key.submission,
+        submission_b=pair.b.key.submission,
+        sample=pair.key.sample,
+        repeat=pair.key.repeat,
+        status_a=a.status,
+        status_b=b.status,
+        score_a=a.score,
+        score_b=b.score,
+        reason=reason(pair.scored_b, pair.b.folder, private=private),
+    )
+
+
+def _regressions(a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | None) -> Regressions:
+    lost = [
+        f"{pair.key}: PASS, then {pair.b.result.status}"
+        for pair in matched.pairs
+        if pair.a.result.status == "PASS" and pair.b.result.status != "PASS"
+    ]
+    if b.status != "complete":
+        passed = {one.key for one in a.attempts if one.result.status == "PASS"}
+        lost += [f"{key}: PASS, not finished in B" for key in matched.only_a if key in passed]
+    difference = None if figures is None else figures.difference
+    return Regressions(lost=tuple(lost), mean_fell=None if difference is None else difference < -FELL)

@@ -1,0 +1,116 @@
+"""A comparison in sentences, which the terminal and Markdown share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scorehost.report.numbers import UNDEFINED, figure, signed, span
+
+if TYPE_CHECKING:
+    from scorehost.model.comparison import Comparison, Difference, Figures, Side
+
+MISMATCH = (
+    "MISMATCH ALLOWED: A and B were scored by different inputs. "
+    "What differs between their numbers may be the measure and not what was measured."
+)
+REFUSED = (
+    "No ranking: A and B were scored by different inputs, so their scores are no one measure. "
+    "With --allow-mismatch the figures are told all the same."
+)
+_TASKS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A comparison in lines: what stands first is said first. `verdict` and `unmatched` may be empty."""
+
+    sides: tuple[str, str]
+    differences: tuple[str, ...]
+    notes: tuple[str, ...]
+    unmatched: str
+    verdict: str
+    figures: tuple[str, ...]
+    regressions: tuple[str, ...]
+
+
+def comparison_words(comparison: Comparison) -> Words:
+    """The sentences of a comparison, escaped for nothing yet."""
+    figures = comparison.figures
+    return Words(
+        sides=(_side("A", comparison.a), _side("B", comparison.b)),
+        differences=tuple(map(_difference, comparison.differences)),
+        notes=comparison.notes,
+        unmatched=_unmatched(comparison),
+        verdict=_verdict(comparison),
+        figures=() if figures is None else tuple(_figure_lines(figures)),
+        regressions=tuple(_regression_lines(comparison)),
+    )
+
+
+def _verdict(comparison: Comparison) -> str:
+    if comparison.comparable:
+        return ""
+    return MISMATCH if comparison.mismatch_allowed else REFUSED
+
+
+def _side(name: str, one: Side) -> str:
+    label = f" ({one.name})" if one.name else ""
+    return (
+        f"{name}: {one.job_id}{label}, {one.dataset_id} {one.dataset_version}, {one.status}, "
+        f"{_many(one.attempts, 'attempt')}"
+    )
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _difference(one: Difference) -> str:
+    word = " (a warning)" if one.kind == "rebuilt" else ""
+    if not one.tasks:
+        return f"{one.what}: {one.text}{word}"
+    more = f" and {len(one.tasks) - _TASKS} more" if len(one.tasks) > _TASKS else ""
+    return f"{one.what}: {one.text}{word}; {', '.join(one.tasks[:_TASKS])}{more}"
+
+
+def _figure_lines(figures: Figures) -> list[str]:
+    interval, test = figures.interval, figures.mcnemar
+    how = (
+        f"percentile bootstrap over {_many(interval.n_tasks, 'task')} drawn as wholes, "
+        f"{interval.resamples} resamples, seed {interval.seed}"
+    )
+    why = f"; {interval.why}" if interval.why else ""
+    p_value = UNDEFINED if test.p_value is None else f"{test.p_value:.4g}"
+    means = (
+        f"mean A {figure(figures.mean_a)}, mean B {figure(figures.mean_b)}, "
+        f"difference {signed(figures.difference)} (n {_many(figures.n_pairs, 'pair')}, "
+        f"{_many(figures.n_tasks, 'task')})"
+    )
+    ends = span(interval.lower, interval.upper)
+    between = f"{interval.confidence:.0%} interval of the difference: {ends} ({how}{why})"
+    passes = (
+        f"samples that pass in A alone {test.only_a}, in B alone {test.only_b}, in both {test.both}, "
+        f"in neither {test.neither} (n {test.n}); exact McNemar test, two-sided: p {p_value}"
+    )
+    lines = [means, between, passes]
+    lowest = figures.errors_as_lowest_a + figures.errors_as_lowest_b
+    if lowest or figures.left_out:
+        lines.append(
+            f"ERRORs that count as the lowest score: {figures.errors_as_lowest_a} in A, "
+            f"{figures.errors_as_lowest_b} in B; pairs left out for any other ERROR: {figures.left_out}"
+        )
+    return lines
+
+
+def _unmatched(comparison: Comparison) -> str:
+    a, b = len(comparison.only_in_a), len(comparison.only_in_b)
+    return f"without a partner: {a} attempts of A, {b} of B" if a or b else ""
+
+
+def _regression_lines(comparison: Comparison) -> list[str]:
+    found = comparison.regressions
+    lines = [f"regression: {len(found.lost)} PASS in A and not in B"] if found.lost else []
+    if found.mean_fell:
+        lines.append("regression: the mean fell")
+    return lines

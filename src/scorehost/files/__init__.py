@@ -1,0 +1,1 @@
+"""Trees, digests, locks, leases, capped capture: what every room stands on."""

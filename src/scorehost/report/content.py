@@ -1,0 +1,137 @@
+"""What a report shows of a job: nothing private unless it is asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scorehost.model.check import MAX_BYTES
+from scorehost.runs.reason import CHECKS, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from scorehost.model.failure import Failure
+    from scorehost.model.ids import AttemptKey
+    from scorehost.model.result import Status
+    from scorehost.model.summary import Summary
+    from scorehost.runs.reading import Attempt, ReadJob
+
+_ROOM = 2  # checks.json is printed with indentation and each row's defaults
+_PUBLIC = (
+    "title",
+    "message",
+    "recommendation",
+    "severity",
+    "score",
+    "max_score",
+    "weight",
+    "tags",
+    "details",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedAttempt:
+    """One attempt. `metrics` are the declared ones; `checks` have id, status, and what else may be shown."""
+
+    key: AttemptKey
+    status: Status
+    score: float | None
+    seconds: float
+    timing: Mapping[str, float]  # phase -> seconds
+    started_at: str
+    reason: str
+    error: Failure | None
+    metrics: Mapping[str, Any]
+    checks: tuple[Mapping[str, Any], ...]
+    carried_from: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A job as reports show it. `summary` is None for a job that never came to its end."""
+
+    job_id: str
+    name: str | None
+    dataset_id: str
+    dataset_version: str
+    scorehost: str
+    created_at: str
+    status: str
+    message: str
+    planned: int
+    parent: str | None
+    summary: Summary | None
+    attempts: tuple[ReportedAttempt, ...]
+    damaged: tuple[str, ...]
+    private: bool
+
+    @property
+    def unfinished(self) -> int:
+        """How many planned attempts have no result that is sound."""
+        return max(self.planned - len(self.attempts), 0)
+
+    @property
+    def sound(self) -> bool:
+        """Whether the job came to its end, and nothing of it is missing, mixed or damaged."""
+        return self.status == "complete" and not self.damaged and not self.unfinished
+
+
+def report_content(job: ReadJob, *, private: bool = False) -> Report:
+    """Gathers a report; `private` lets in all metrics and the free text of private checks."""
+    record = job.record
+    return Report(
+        job_id=record.job_id,
+        name=record.asked.name,
+        dataset_id=record.dataset.dataset_id,
+        dataset_version=record.dataset.version,
+        scorehost=record.scorehost,
+        created_at=record.created_at,
+        status=job.status,
+        message="" if job.summary is None else job.summary.message,
+        planned=record.plan.planned,
+        parent=None if record.parent is None else record.parent.job_id,
+        summary=job.summary,
+        attempts=tuple(_attempt(job, one, private=private) for one in job.attempts),
+        damaged=job.damaged,
+        private=private,
+    )
+
+
+def _attempt(job: ReadJob, one: Attempt, *, private: bool) -> ReportedAttempt:
+    result, scored = one.result, job.scored(one)
+    return ReportedAttempt(
+        key=one.key,
+        status=result.status,
+        score=result.score,
+        seconds=scored.seconds,
+        timing=result.timing,
+        started_at=result.started_at,
+        reason=reason(scored, one.folder, private=private),
+        error=result.error,
+        metrics=result.metrics if private else scored.metrics,
+        checks=tuple(_shown(row, private=private) for row in _rows(one.folder / CHECKS)),
+        carried_from=one.carried_from,
+    )
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    try:
+        if path.stat().st_size > MAX_BYTES * _ROOM:
+            return []
+        rows = json.loads(path.read_bytes()).get("checks", [])
+    except (OSError, ValueError, AttributeError):
+        return []
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _shown(row: Mapping[str, Any], *, private: bool) -> Mapping[str, Any]:
+    if private:
+        return row
+    shown = {"id": row.get("id", ""), "status": row.get("status", "")}
+    if row.get("visibility") == "public":
+        shown |= {name: row[name] for name in _PUBLIC if row.get(name) not in (None, "", [])}
+    return shown

@@ -1,0 +1,111 @@
+"""The tables of a report as plain cells, which Markdown and HTML share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorehost.report.numbers import figure, span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scorehost.model.summary import Group, Summary
+    from scorehost.report.content import Report
+
+GROUP_HEAD = ("done", "PASS", "FAIL", "ERROR", "mean", "n", "bounds", "pass@1", "agreement")
+ATTEMPT_HEAD = ("task", "submission", "sample", "status", "score", "seconds", "reason")
+METRIC_HEAD = ("metric", "how", "value", "n")
+ERROR_HEAD = ("kind", "blame", "count")
+RIGHT = frozenset(
+    {
+        "done",
+        "PASS",
+        "FAIL",
+        "ERROR",
+        "mean",
+        "n",
+        "score",
+        "seconds",
+        "value",
+        "count",
+        "pass@1",
+        "agreement",
+    }
+)
+
+
+def facts(report: Report) -> list[tuple[str, str]]:
+    """What job it was, as names and values."""
+    found = [
+        ("job", report.job_id),
+        ("name", report.name or ""),
+        ("dataset", f"{report.dataset_id} {report.dataset_version}"),
+        ("status", report.status),
+        ("attempts", f"{len(report.attempts)} of {report.planned}"),
+        ("scored again from", report.parent or ""),
+        ("begun", report.created_at),
+        ("scorehost", report.scorehost),
+        ("message", report.message),
+    ]
+    found += [("damaged, left out", text) for text in report.damaged]
+    return [(name, value) for name, value in found if value]
+
+
+def group_rows(groups: Mapping[str, Group]) -> list[tuple[str, ...]]:
+    """One line for each task, submission or tag: its name, then `GROUP_HEAD`."""
+    return [(name, *_group(group)) for name, group in groups.items()]
+
+
+def _group(group: Group) -> tuple[str, ...]:
+    bounds = group.bounds
+    open_range = group.done > 0 and bounds.lower is None
+    return (
+        f"{group.done}/{group.planned}",
+        str(group.counts.PASS),
+        str(group.counts.FAIL),
+        str(group.counts.ERROR),
+        figure(group.mean_score),
+        str(group.n),
+        "open range" if open_range else span(bounds.lower, bounds.upper),
+        figure(group.pass_at_k.get("1")),
+        figure(group.agreement),
+    )
+
+
+def metric_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """The declared metrics over the whole job."""
+    return [
+        (one.id, f"{one.aggregate}, {one.direction}", figure(one.value), str(one.n))
+        for one in summary.metrics
+    ]
+
+
+def error_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """Kinds of ERROR, the most frequent first."""
+    return [(one.kind, one.blame, str(one.count)) for one in summary.errors]
+
+
+def error_rule(summary: Summary) -> str:
+    """How ERRORs stand in the mean; "" when there is none."""
+    if not summary.errors:
+        return ""
+    return (
+        f"{summary.errors_as_lowest} count as the lowest score, {summary.errors_left_out} are left out of "
+        "the mean; bounds take every ERROR once as the lowest and once as the highest score."
+    )
+
+
+def attempt_rows(report: Report) -> list[tuple[str, ...]]:
+    """Each attempt with its reason in a line."""
+    return [
+        (
+            one.key.task_id,
+            one.key.submission,
+            f"{one.key.sample}.{one.key.repeat}",
+            one.status,
+            "" if one.score is None else figure(one.score),
+            f"{one.seconds:.1f}",
+            one.reason + (f" (carried over from {one.carried_from})" if one.carried_from else ""),
+        )
+        for one in report.attempts
+    ]

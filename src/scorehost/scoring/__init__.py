@@ -1,0 +1,1 @@
+"""The kind `score`: submissions scored in hosts."""

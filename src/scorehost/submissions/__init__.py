@@ -1,0 +1,1 @@
+"""What was handed in: found, unpacked, read, taken in."""

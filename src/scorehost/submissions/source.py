@@ -1,0 +1,23 @@
+"""Where the artifacts of one sample are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a sample's artifacts lie: below `folder` at their paths, or as texts by artifact id.
+
+    Both may be empty: then the submission hands in nothing, which an evaluator must still judge.
+    `refused` says why the hand-in could not even be looked into (a hostile archive, a link where its folder
+    should be): the attempt is ERROR invalid_submission with this message. `run`: the task's run phase makes
+    the artifacts.
+    """
+
+    folder: Path | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    refused: str = ""
+    run: bool = False
