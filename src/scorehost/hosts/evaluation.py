@@ -116,7 +116,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
         order.begun()
 
     async def leave_named() -> None:
-        # Nobody asks for them any more: they go while the runner ends, which takes as long.
+        # Nobody asks for them any more: they go while the evaluator ends.
         await named.read_usage()
         await named.remove()
 
@@ -132,6 +132,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
             trees=tuple(f"{ROOT}/{folder}" for folder in trees),
             roles=order.roles,
             fed=live.host.blueprint.fed,
+            alone=True,
         ),
         before=live.before,
         after=live.after,
