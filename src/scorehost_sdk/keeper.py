@@ -1,4 +1,4 @@
-"""Keeps an evaluation that runs in a child: holds key, channel and digests, and vouches for how the child ended.
+"""Keeps an evaluation that runs in a child: holds key, channel and digests, and vouches for its end.
 
 Nothing of the task runs in this process, and once the child has begun nothing is imported and no file is read
 here but the kernel's: what the child's user could write reaches it as bytes of a socket only.
@@ -12,8 +12,8 @@ import select
 import signal
 import sys
 import time
-
 from _socket import CMSG_SPACE, MSG_DONTWAIT, SCM_CREDENTIALS, SOL_SOCKET
+from contextlib import suppress
 
 from scorehost_sdk.channel import LAST, REQUEST
 from scorehost_sdk.feed import fill, load, pass_tick, tick
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LINGER_SECONDS = 10.0
 EXIT_SECONDS = 2.0  # from the evaluator's last word to the beginning of its exit
 _PIECE = 1 << 18
-_MOST = 16 * 1024 * 1024
+_LENGTH, _MOST = 4, 16 * 1024 * 1024  # of a message: the size of its own size, and the largest
 _CREDENTIALS = 12  # struct ucred: pid, uid, gid
 _MEMORY, _CPU = "/sys/fs/cgroup/memory", "/sys/fs/cgroup/cpuacct/cpuacct.usage"
 
@@ -127,7 +127,7 @@ class _Keeper:
             self._kill()
 
     def _reap(self) -> None:
-        """Takes note of children that have ended: of the evaluator, and of orphans that came to this process."""
+        """Takes note of children that have ended: the evaluator, and orphans that came to this process."""
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == self._child:
@@ -137,10 +137,8 @@ class _Keeper:
                 return
 
     def _kill(self) -> None:
-        try:
+        with suppress(ProcessLookupError):
             os.kill(self._child, signal.SIGKILL)
-        except ProcessLookupError:
-            return
 
     def _kill_all(self) -> None:
         """Returns when nothing that the evaluator started lives any more.
@@ -149,16 +147,12 @@ class _Keeper:
         killed becomes a child of this process, which waits until it has no more of them.
         """
         if not self._alone:
-            try:
+            with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._child, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                pass
             return
         while True:
-            try:
+            with suppress(ProcessLookupError, PermissionError):
                 os.kill(-1, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                pass
             try:
                 os.waitpid(-1, 0)
             except ChildProcessError:
@@ -181,10 +175,11 @@ class _Keeper:
 
     def _relay(self) -> None:
         while self._heard and not self._broken:
-            size = int.from_bytes(self._heard[:4], "big") if len(self._heard) >= 4 else 2
-            if self._said or not 1 < size <= _MOST:
+            size = int.from_bytes(self._heard[:4], "big")
+            whole = len(self._heard) >= 4 + size
+            if self._said or (len(self._heard) >= _LENGTH and not 1 < size <= _MOST):
                 self._break_off()
-            elif len(self._heard) < 4 + size:
+            elif len(self._heard) < _LENGTH or not whole:
                 return
             elif self._heard[4:5] not in (REQUEST, LAST):
                 self._break_off()

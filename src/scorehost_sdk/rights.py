@@ -1,4 +1,4 @@
-"""What the processes of an evaluator's host give up, or take on: by prctl and, where the kernel has it, Landlock."""
+"""What the processes of an evaluator's host give up or take on, by prctl and (where there is it) Landlock."""
 
 from __future__ import annotations
 

@@ -25,7 +25,6 @@ import signal  # noqa: F401
 import struct  # noqa: F401
 import threading  # noqa: F401
 import time  # noqa: F401
-
 from _socket import AF_UNIX, SO_PASSCRED, SOCK_STREAM, SOL_SOCKET, socketpair  # `socket` takes 3 ms more
 
 TYPE_CHECKING = False
@@ -172,7 +171,7 @@ def _main() -> NoReturn:
     import scorehost_sdk.faults
     import scorehost_sdk.flavour
     import scorehost_sdk.returned
-    import scorehost_sdk.scoring
+    import scorehost_sdk.scoring  # noqa: F401
     from scorehost_sdk.keeper import keep
     from scorehost_sdk.signed import Signed
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 KEEPER, EVALUATOR = b"k", b"e"  # who speaks: the keeper itself, or the evaluator through it
 REPLY, TIME = b"reply", b"time"  # what the controller says: an answer, or that the time is over
 _LOG = b"log"
+_LENGTH = 4  # of a frame's own size
 
 
 class Signed:
@@ -48,7 +49,7 @@ class Signed:
             return None
         self._heard += data
         frames: List[Tuple[bytes, bytes]] = []
-        while len(self._heard) >= 4:
+        while len(self._heard) >= _LENGTH:
             size = int.from_bytes(self._heard[:4], "big")
             if len(self._heard) < 4 + size:
                 break
@@ -62,7 +63,9 @@ class Signed:
             if hmac.compare_digest(mac, self._mac(label, self._received, body)):
                 self._received += 1
                 return label, body
-        die(4, "scorehost: a reply that the controller did not send; somebody in this host forges them")
+        return die(
+            4, "scorehost: a reply that the controller did not send; somebody in this host forges them"
+        )
 
     def say(self, who: bytes, body: bytes) -> None:
         """Sends one frame."""

@@ -66,7 +66,8 @@ class Evaluation:
 
 
 async def evaluate(order: Evaluation) -> dict[str, Any]:
-    """What the evaluator returned, not yet judged; every host that was made for it is removed before.
+    """What the evaluator returned, not yet judged. Every host that was made for it is removed before, or is
+    on its way out once the keeper has vouched for the evaluator's end.
 
     Raises AttemptFailed, EngineUnreachable, EngineTimeout.
     """
@@ -120,6 +121,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
     async def leave_named() -> None:
         # Nobody asks for them any more: they go while the evaluator ends.
         await named.read_usage()
+        named.have_served()
         await named.remove()
 
     dialogue = Dialogue(
@@ -154,11 +156,13 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
     )
     try:
         with order.site.timed("evaluate"):
-            return await dialogue.run()
+            value = await dialogue.run()
     except AttemptFailed as error:
         if error.failure.kind == "upload_damaged":
             await _refuse_changed(trees, error)
         raise
+    live.host.served = dialogue.vouched
+    return value
 
 
 async def _refuse_changed(trees: Mapping[str, Tree], error: AttemptFailed) -> None:

@@ -263,15 +263,17 @@ class FrameReader:
         self._greeted = True
         if isinstance(frame, Ended):
             self.ended = True
+        if isinstance(frame, (Hello, Ended)):
             return frame
         if self._told:
             raise ChannelViolation("the evaluator spoke on after its result")
+        return self._asked(frame)
+
+    def _asked(self, frame: ResultFrame | FailedFrame | Request | StdinPart) -> RunnerFrame | None:
         if self._parts is not None and not (
             isinstance(frame, (StdinPart, Exec)) and frame.id == self._last_id
         ):
             raise ChannelViolation("parts of stdin without their exec")
-        if isinstance(frame, Hello):
-            return frame
         if isinstance(frame, (ResultFrame, FailedFrame)):
             self._told = True
             return frame

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -171,10 +172,8 @@ class Talk:
             return
         with anyio.move_on_after(ANSWER_SECONDS):
             async with self._sending:
-                try:
+                with suppress(EngineUnreachable):  # it has gone, and what it said is on its way
                     await self._d.stream.send(self._writer.time_is_over())
-                except EngineUnreachable:
-                    pass  # it has gone, and what it said is on its way
             await self.spoken.wait()
         if self.spoken.is_set():
             return
