@@ -93,6 +93,8 @@ REACHING = """
 import gc, os, time
 def channel():
     return next(each for each in gc.get_objects() if type(each).__name__ == "Channel")
+ENDED = {"kind": "ended", "status": 0, "stopped": False, "broken": False, "oom_kills": 0,
+         "usage": {"peak_memory_bytes": None, "cpu_seconds": None}, "trees": {}}
 def tell(status):
     channel().finish({"kind": "result", "value": {"status": status}})
 """
@@ -108,8 +110,7 @@ def tell(status):
         "os.write(channel()._sink, b'no frame, but bytes enough for a length'); time.sleep(60)",
         "os.write(channel()._sink, b'\\xff\\xff\\xff\\xff' + b'0' * 100); time.sleep(60)",
         "channel().tell({'kind': 'verdict', 'status': 'PASS'}); time.sleep(60)",
-        "channel().tell({'kind': 'ended', 'status': 0, 'stopped': False, 'broken': False, 'oom_kills': 0,"
-        " 'usage': {}, 'trees': {}}); time.sleep(60)",
+        "channel().tell(ENDED); time.sleep(60)",
         "channel()._write(b'k', {'kind': 'ended'}); time.sleep(60)",
     ],
     ids=[
