@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -12,9 +11,8 @@ import pytest
 from adapter_scripts import JUDGE, SESSION
 from http_endpoint import completion, cuts, drips, endpoint, floods, sends, waits
 
-from scorehost.adapters.records import call_files
 from scorehost.adapters.requests import BehaviorRequest
-from scorehost.errors import UsageError
+from scorehost.calls.records import call_files
 from scorehost.spec.roles import Role
 
 pytestmark = pytest.mark.anyio
@@ -201,11 +199,3 @@ async def test_an_endpoint_loads_no_plugins(bench):
         bench, sends(completion()), request=BehaviorRequest(condition="control", prompt="do")
     )
     assert (call.fault.kind, seen) == ("adapter_missing", [])
-
-
-async def test_without_the_package_the_message_says_how_to_get_it(bench, monkeypatch):
-    monkeypatch.setitem(sys.modules, "openai", None)
-    role = Role(executor="openai", base_url="http://127.0.0.1:9/v1", model="m")
-    with pytest.raises(UsageError, match=r"pip install 'scorehost\[openai\]'"):
-        async with bench.open(role=role):
-            pass

@@ -9,10 +9,9 @@ from typing import Any, Literal, Protocol
 
 import anyio
 
-from scorehost.errors import ScorehostError
-from scorehost.hosts.agents import AgentFault, Agents, AgentSession, UnknownRole, WorkPlace
+from scorehost.errors import BudgetSpent, CallFailed, ScorehostError
+from scorehost.hosts.agents import Agents, AgentSession, UnknownRole, WorkPlace
 from scorehost.hosts.clock import StandingClock
-from scorehost.hosts.frames import BudgetSpent
 from scorehost.hosts.messages import AgentRequest, CloseSession, Invoke, Judge, Session
 
 MAX_SESSIONS = 64  # open at a time
@@ -67,7 +66,7 @@ class Sessions:
     async def answer(self, request: AgentRequest) -> Mapping[str, Any] | None:
         """The value of one reply.
 
-        Raises UnknownRole, UnknownEnvironment, AgentFault, BudgetSpent, Refused, AttemptFailed, EngineError.
+        Raises UnknownRole, UnknownEnvironment, CallFailed, BudgetSpent, Refused, AttemptFailed, EngineError.
         """
         match request:
             case Session():
@@ -115,7 +114,7 @@ class Sessions:
                         one.scope = scope
                         try:
                             return await call()
-                        except (AgentFault, BudgetSpent) as error:
+                        except (CallFailed, BudgetSpent) as error:
                             self.told[error.kind] = error.message
                             raise
                         finally:
