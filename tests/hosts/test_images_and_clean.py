@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -264,8 +265,8 @@ async def test_no_room_for_a_build_context_says_where(engine, tmp_path, monkeypa
 
 JOB = "20261130-074512-7f3a"
 OTHER = "20261130-074512-0000"
-DEAD = own_lease().model_copy(update={"start_ticks": own_lease().start_ticks + 1})
-FOREIGN = own_lease().model_copy(update={"machine": "another"})
+DEAD = replace(own_lease(), start_ticks=own_lease().start_ticks + 1)
+FOREIGN = replace(own_lease(), machine="another")
 
 
 async def left(engine, owner: object, *, job: str = JOB) -> str:
