@@ -220,6 +220,28 @@ async def test_what_a_runner_was_told_is_remembered_by_kind(error, told):
     assert sessions.told == told
 
 
+@pytest.mark.parametrize("garbage", ["[ERROR] 503", '{"ok": true, "ok": false}', "[]", "", '{"score": NaN}'])
+async def test_a_reply_that_is_not_one_object_may_end_the_evaluation_as_the_adapters_fault(garbage):
+    async def answers(_prompt):
+        return garbage
+
+    sessions = Sessions(Script(answers))
+    await sessions.answer(begin())
+    await sessions.answer(invoke(2))
+    assert sessions.told == {"adapter_malformed": "a reply of the role judge is not one JSON object"}
+
+
+@pytest.mark.parametrize("sound", ['{"ok": true}', {"ok": True}])
+async def test_an_evaluator_cannot_blame_an_adapter_whose_reply_was_sound(sound):
+    async def answers(_prompt):
+        return sound
+
+    sessions = Sessions(Script(answers))
+    await sessions.answer(begin())
+    await sessions.answer(invoke(2))
+    assert sessions.told == {}
+
+
 async def test_an_assertion_that_says_nothing_is_refused():
     sessions = Sessions(Script())
     await sessions.answer(begin())

@@ -41,7 +41,7 @@ async def job_agents(
     async with open_roles(
         dataset.profiles,
         base=dataset.profiles_path.parent,
-        names=names,
+        names=names & dataset.profiles.agent_profiles.keys(),  # not all are bound in the ageval layout
         ids=SeenIds(place.calls.request_ids),
         environment=os.environ,
         masker=own_masker(),

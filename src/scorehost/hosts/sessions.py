@@ -13,6 +13,7 @@ from scorehost.errors import BudgetSpent, CallFailed, ScorehostError
 from scorehost.hosts.agents import Agents, AgentSession, UnknownRole, WorkPlace
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.messages import AgentRequest, CloseSession, Invoke, Judge, Session
+from scorehost.model import json
 
 MAX_SESSIONS = 64  # open at a time
 
@@ -51,7 +52,7 @@ class _Open:
 class Sessions:
     """The sessions of one phase. `clock` stands while a call waits for its answer, which has its own limit.
 
-    `told` are the faults that the runner was told: the last message of each kind.
+    `told` are the faults that the runner was told, or could see by itself: the last message of each kind.
     """
 
     def __init__(
@@ -74,7 +75,11 @@ class Sessions:
                 return {"session": request.id}
             case Invoke():
                 one = self._session(request.session)
-                return await self._called(one, lambda: one.session.invoke(request.prompt))
+                value = await self._called(one, lambda: one.session.invoke(request.prompt))
+                if not _readable(value.get("output")):
+                    # One rule for both modes: an evaluator that reads it as an object ends with this fault.
+                    self.told["adapter_malformed"] = f"a reply of the role {one.role} is not one JSON object"
+                return value
             case Judge():
                 one = self._session(request.session)
                 return await self._called(one, lambda: _judged(one.session, request))
@@ -130,6 +135,17 @@ class Sessions:
             one.scope.cancel()
         if one.environment is not None and self._premises is not None:
             self._premises.take_back(one.environment)
+
+
+def _readable(output: Any) -> bool:
+    """Whether a session's reply can be read as the object that most evaluators ask for."""
+    if not isinstance(output, str):
+        return True
+    data = output.encode("utf-8", "surrogatepass")
+    try:
+        return isinstance(json.parse(data, max_bytes=len(data)), dict)
+    except json.BadJson:
+        return False
 
 
 async def _judged(session: AgentSession, request: Judge) -> Mapping[str, Any]:
