@@ -13,6 +13,7 @@ from http_endpoint import completion, cuts, drips, endpoint, floods, sends, wait
 
 from scorehost.adapters.requests import BehaviorRequest
 from scorehost.calls.records import call_files
+from scorehost.model.call import CallRecord
 from scorehost.spec.roles import Role
 
 pytestmark = pytest.mark.anyio
@@ -112,6 +113,39 @@ async def test_a_retry_after_beyond_the_time_limit_is_not_waited_for(bench):
     began = time.monotonic()
     call, seen = await ask(bench, sends({}, 429, Retry_After="3600"), timeout_seconds=5)
     assert (call.fault.kind, len(seen), time.monotonic() - began < 5) == ("adapter_exit", 1, True)
+
+
+@pytest.mark.parametrize("told", ["soon", "-1", "1.5", "\u00b2", "9" * 400])
+async def test_a_retry_after_that_says_nothing_sensible_breaks_nothing(bench, told):
+    call, _ = await ask(bench, sends({}, 429, Retry_After=told), sends(completion()), timeout_seconds=5)
+    # Seconds without end are not waited for; what is no number of seconds is as if it were not there.
+    assert (call.fault is None) == (not told.startswith("9"))
+    assert CallRecord.model_validate_json(call_files(call, "c")["c/call.json"]) == call.record
+
+
+async def test_a_status_whose_body_is_cut_off_counts_and_is_asked_again(bench):
+    def cut_503(handler):
+        handler.send_response(503)
+        handler.send_header("Content-Length", "100000")
+        handler.end_headers()
+        handler.wfile.write(b"{")
+        handler.close_connection = True
+
+    call, seen = await ask(bench, cut_503, sends(completion()))
+    assert (call.fault, len(seen)) == (None, 2)
+    first = call.record.tries[0]
+    assert (first.http_status, first.fault.kind, "503" in first.fault.message) == (503, "adapter_exit", True)
+
+
+async def test_what_is_recorded_of_a_request_is_what_was_sent(bench):
+    bodies = []
+
+    def notes(handler):
+        bodies.append(handler.server.script.raw[-1])
+        sends(completion())(handler)
+
+    call, _ = await ask(bench, notes)
+    assert bodies == [call.request]
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 404])
