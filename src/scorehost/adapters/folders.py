@@ -14,6 +14,7 @@ import structlog
 
 from scorehost.adapters.faults import failed
 from scorehost.errors import CallFailed
+from scorehost.files.lease import own_lease
 
 FILES, BYTES = 2_000, 64 * 1024 * 1024  # more than this is not read for a digest
 PREFIX = "scorehost-call-"
@@ -53,20 +54,8 @@ def translated(error: BaseException) -> CallFailed:
 
 def own_mark() -> str:
     """Who makes folders: `pid namespace-pid-start ticks` of this process; 0 for what is not to be known."""
-    try:
-        namespace = os.stat("/proc/self/ns/pid").st_ino  # noqa: PTH116 - a path that is always the same
-    except OSError:
-        namespace = 0
-    return f"{namespace}-{os.getpid()}-{start_ticks(os.getpid()) or 0}"
-
-
-def start_ticks(pid: int) -> int | None:
-    """When a process started, in ticks since the machine did (proc(5), field 22); None when it is dead."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in (b"Z", b"X") else int(fields[19])
+    own = own_lease()
+    return f"{own.pid_namespace or 0}-{own.pid}-{own.start_ticks}"
 
 
 def make_folders(owner: tuple[int, int] | None) -> CallFolders:

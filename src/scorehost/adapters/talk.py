@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 
-from scorehost.adapters.capture import Capture
+from scorehost.adapters.capture import MaskedCapture
 from scorehost.adapters.execs import ExecAnswer, ExecAsk, ExecCall, read_ask
 from scorehost.adapters.faults import failed
 from scorehost.adapters.process import Process
@@ -34,8 +34,8 @@ class Talk:
         self._scope = anyio.CancelScope()
         self._stdout_ended, self._stderr_ended = anyio.Event(), anyio.Event()
         self._line = bytearray()
-        self.stdout = Capture(masker, 2 * REPLY_BYTES)
-        self.stderr = Capture(masker, STDERR_KEPT)
+        self.stdout = MaskedCapture(masker, 2 * REPLY_BYTES)
+        self.stderr = MaskedCapture(masker, STDERR_KEPT)
         self.execs: list[ExecNote] = []
         self.reply: dict[str, Any] | None = None
         self.fault: Fault | None = None
