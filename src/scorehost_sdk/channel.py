@@ -89,10 +89,10 @@ class Channel:
         stdin: Iterable[str],
         deliver: Optional[Callable[[Dict[str, Any]], None]],
     ) -> int:
-        if self._over or os.getpid() != self._pid:
-            text = "the evaluation is over, or this is a forked process: scoring works in evaluate() only"
+        refused = self._refused()
+        if refused is not None:
             if deliver is not None:
-                deliver({"ok": False, "error": {"type": "ScoringError", "message": text}})
+                deliver(refused)
             return 0
         with self._writing:
             self._last_id = number = self._last_id + 1
@@ -102,6 +102,12 @@ class Channel:
                 self._write(REQUEST, {"kind": "stdin", "id": number, "data": part})
             self._write(REQUEST, dict(message, id=number))
         return number
+
+    def _refused(self) -> Optional[Dict[str, Any]]:
+        if not self._over and os.getpid() == self._pid:
+            return None
+        text = "the evaluation is over, or this is a forked process: scoring works in evaluate() only"
+        return {"ok": False, "error": {"type": "ScoringError", "message": text}}
 
     def post(self, message: Dict[str, Any]) -> None:
         """Sends a request that gets no reply; drops it when the evaluation is over."""
@@ -128,6 +134,9 @@ class Channel:
         """The same for an async evaluator."""
         import asyncio  # noqa: PLC0415 - 30 ms that a plain evaluator does not need
 
+        refused = self._refused()
+        if refused is not None:  # in a forked process no loop runs either
+            return refused
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Dict[str, Any]] = loop.create_future()
 

@@ -103,6 +103,7 @@ def evaluate(
     hang_up=False,
     prepare=None,
     user=None,
+    over_after=None,
     **files: str,
 ) -> Outcome:
     """Runs `evaluator` to its end, `seconds` at most.
@@ -111,7 +112,7 @@ def evaluate(
     With `answered_late` so many requests are collected, then answered from the last to the first. With
     `hang_up` the controller goes away when the time is over, else the runner is killed then. `files` are
     further modules of the task, `__` for `/`. `prepare(attempt)` may change the folder before the start.
-    `user` is who runs it, when the test runs as root.
+    `user` is who runs it, when the test runs as root. After `over_after` seconds it is told that time is over.
     """
     attempt = lay_out(root, evaluator, **files)
     if prepare is not None:
@@ -138,6 +139,8 @@ def evaluate(
     )
     controller = _Controller(process, raw or answer, raw is not None, answered_late)
     controller.write(controller.writer.start(start))
+    if over_after is not None and controller.listen(time.monotonic() + over_after):
+        controller.write(controller.writer.time_is_over())
     if controller.listen(time.monotonic() + seconds):
         process.stdin.close() if hang_up else process.kill()
     outcome = controller.outcome

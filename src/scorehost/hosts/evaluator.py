@@ -10,8 +10,14 @@ import anyio
 
 from scorehost.aio.groups import task_group
 from scorehost.engine.door import Stream
+<<<<<<< HEAD
 from scorehost.errors import AttemptFailed
 from scorehost.files.capture import Capture
+=======
+from scorehost.errors import AttemptFailed, CallFailed, EngineRefused, EngineUnreachable
+from scorehost.files.capture import Capture
+from scorehost.hosts.agents import UnknownRole
+>>>>>>> main
 from scorehost.hosts.blueprint import ROOT
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.frames import Ended, FailedFrame, ResultFrame, Start
@@ -229,3 +235,140 @@ class Dialogue:
         elif why.kind == "host_lost":
             host.ended = host.ended or "lost"
         return why
+<<<<<<< HEAD
+=======
+
+
+class Talk:
+    """The moving parts of one dialogue."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        key = new_key()
+        self._d = dialogue
+        self._reader = FrameReader(key)
+        self._writer = FrameWriter(key)
+        self._sending = anyio.Lock()
+        self._hello: Hello | None = None
+        self._greeted = anyio.Event()
+        self.said: ResultFrame | FailedFrame | None = None
+        self.reason: Failure | None = None
+        self.spoken = anyio.Event()  # there is a result, a reason, or an end
+        self.ended = anyio.Event()  # the stream has ended
+
+    async def greet(self) -> None:
+        """Sends `start` and waits for a hello that saw the right trees."""
+        d = self._d
+        seconds = d.host.blueprint.limits.start_seconds
+        with anyio.move_on_after(seconds):
+            try:
+                await d.stream.send(d.before + self._writer.start(d.start) + d.after)
+            except EngineUnreachable:
+                await self.ended.wait()  # it went before it read: its end tells why
+            except ValueError as error:
+                text = f"parameters and inputs do not fit into one message: {error}"
+                raise AttemptFailed(failure(Phase.START, "start_failed", text, retryable=False)) from None
+            await self._greeted.wait()
+        if self.reason is not None:
+            raise AttemptFailed(self.reason)
+        if self._hello is None:
+            if self.ended.is_set():
+                raise AttemptFailed(await d.why_it_ended(greeted=False))
+            text = f"the evaluator's host was not ready within {seconds:g} s"
+            raise AttemptFailed(failure(Phase.START, "start_timeout", text))
+        for folder, digest in d.trees.items():
+            if self._hello.trees.get(folder) != digest:
+                text = f"{folder} in the evaluator's host is not what was sent"
+                raise AttemptFailed(failure(Phase.UPLOAD, "upload_damaged", text))
+
+    async def listen(self, group: anyio.abc.TaskGroup, serving: anyio.abc.TaskGroup) -> None:
+        """Reads the stream to its end: frames from stdout, the log from stderr. Requests are served in
+        `serving`, which may end with the first frame that ends the talk.
+        """
+        host = self._d.host
+        try:
+            while (chunk := await self._d.stream.receive()) is not None:
+                host.printed += len(chunk.data)
+                if chunk.stream == "stderr":
+                    self._d.log.add(chunk.data)
+                    if host.flooded and not host.ended:
+                        group.start_soon(host.end, "output_limit")  # reading on: what is not read ends slowly
+                    continue
+                for frame in self._reader.feed(chunk.data):
+                    self._take(frame, serving)
+        except ChannelViolation as violation:
+            if self._reader.greeted:
+                self._fail("channel_violation", violation.message)
+            else:
+                self._fail_before_hello(violation)
+        if self._reader.mid_frame and self.reason is None and self.said is not None:
+            self._fail("channel_violation", "bytes after the result")
+        self.ended.set()
+        self._greeted.set()
+        self.spoken.set()
+
+    def _take(self, frame: RunnerFrame, serving: anyio.abc.TaskGroup) -> None:
+        if isinstance(frame, Hello):
+            self._hello = frame
+            self._greeted.set()
+        elif isinstance(frame, (ResultFrame, FailedFrame)):
+            self.said = frame
+            self.spoken.set()
+        elif isinstance(frame, Log):
+            self._d.serve.count(frame)
+            self._d.log.add(frame.text.encode("utf-8", "replace") + b"\n")
+        else:
+            serving.start_soon(self._answer, frame, serving)
+
+    async def _answer(self, request: Request, group: anyio.abc.TaskGroup) -> None:
+        value: Any = None
+        refusal: tuple[Refusal, str, str] | None = None
+        try:
+            value = await self._d.serve.answer(request, group)
+        except UnknownEnvironment as error:
+            refusal = ("UnknownEnvironment", error.message, "")
+        except UnknownRole as error:
+            refusal = ("UnknownRole", error.message, "")
+        except CallFailed as error:
+            refusal = ("AdapterFault", error.message, error.kind)
+        except BudgetSpent as error:
+            refusal = ("LimitReached", error.message, error.kind)
+        except Refused as error:
+            refusal = (error.kind, error.message, "")
+        except EngineRefused as error:
+            if error.status >= FAULTY:  # not for the evaluator to judge
+                raise AttemptFailed(failure(Phase.EVALUATE, "engine_lost", error.message)) from error
+            refusal = ("ScoringError", error.message, "")
+        async with self._sending:
+            if refusal is None:
+                frame = self._writer.reply(request.id, value)
+            else:
+                frame = self._writer.refuse(request.id, *refusal)
+            try:
+                await self._d.stream.send(frame)
+            except EngineUnreachable:
+                return  # the runner has gone: the listener hears that, and judges it
+
+    async def watch_clock(self) -> None:
+        """Ends the talk when the evaluator's time has run out."""
+        await self._d.clock.expired()
+        seconds = self._d.host.blueprint.limits.evaluate_seconds
+        if self.said is None:
+            self._d.host.ended = self._d.host.ended or "timed_out"
+            self._fail("evaluator_timeout", f"the evaluator did not return within {seconds:g} s")
+
+    def _fail_before_hello(self, violation: ChannelViolation) -> None:
+        """Nothing of the task or the submission has run: what came is not their doing."""
+        if isinstance(violation, WrongMac):
+            text = "the runner's first words were not made with the key that it was sent"
+            self._fail("upload_damaged", text, Phase.UPLOAD)
+        else:
+            image = self._d.host.report().image
+            text = f"python3 of the image {image} printed before the runner spoke: {violation.message}"
+            self._fail("image_unusable", text, Phase.START)
+
+    def _fail(self, kind: str, text: str, phase: Phase = Phase.EVALUATE) -> None:
+        if self.reason is None:
+            self.reason = failure(phase, kind, text)
+        self._greeted.set()
+        self.spoken.set()
+>>>>>>> main
