@@ -152,7 +152,7 @@ async def test_a_keeper_that_does_not_answer_at_the_deadline_is_ended_with_its_h
         (RESULT, {"trees": {}}, "changed_input", "changed"),  # what is not named is not vouched for
     ],
 )
-async def test_the_end_is_judged_by_what_the_keeper_saw(tmp_path, job_id, said, ended, kind, words):
+async def test_the_end_is_judged_by_what_the_keeper_saw(tmp_path, job_id, said, ended, kind, words):  # noqa: PLR0917
     async def program(context):
         runner = await MemoryRunner.greeted(context)
         if said is not None:

@@ -112,7 +112,7 @@ def evaluate(
     With `answered_late` so many requests are collected, then answered from the last to the first. With
     `hang_up` the controller goes away when the time is over, else the runner is killed then. `files` are
     further modules of the task, `__` for `/`. `prepare(attempt)` may change the folder before the start.
-    `user` is who runs it, when the test runs as root. After `over_after` seconds it is told that time is over.
+    `user` is who runs it, when the test runs as root. After `over_after` seconds it hears that time is over.
     """
     attempt = lay_out(root, evaluator, **files)
     if prepare is not None:

@@ -1,4 +1,4 @@
-"""The keeper attacked by what has its user: no verdict but the evaluator's, and no ending that gains anything."""
+"""The keeper attacked by what has its user: no verdict but the evaluator's, no ending that gains anything."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ async def test_the_keepers_memory_and_descriptors_are_closed(tmp_path, job_id):
     assert made.result.metrics["traced"] == -1
 
 
-# By the C library's own fork, which no hook of Python sees: the child has the socket, and writes there as the SDK
-# does; another one reads there.
+# By the C library's own fork, which no hook of Python sees: the child has the socket, and writes there as the
+# SDK does.
 SPEAKS = """
 pid = libc.fork()
 if pid == 0:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from scorehost.errors import AttemptFailed, EngineRefused, EngineUnreachable
-from scorehost.hosts.agents import AgentFault, UnknownRole
+from scorehost.errors import AttemptFailed, CallFailed, EngineRefused, EngineUnreachable
+from scorehost.hosts.agents import UnknownRole
 from scorehost.hosts.execs import FAULTY
 from scorehost.hosts.frames import (
     BudgetSpent,
@@ -139,7 +139,7 @@ class Talk:
             refusal = ("UnknownEnvironment", error.message, "")
         except UnknownRole as error:
             refusal = ("UnknownRole", error.message, "")
-        except AgentFault as error:
+        except CallFailed as error:
             refusal = ("AdapterFault", error.message, error.kind)
         except BudgetSpent as error:
             refusal = ("LimitReached", error.message, error.kind)
