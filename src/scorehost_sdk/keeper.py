@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Longer than a controller waits for the end of this process before it takes the way here for cut.
 LINGER_SECONDS = 10.0
-EXIT_SECONDS = 2.0  # from the evaluator's last word to the beginning of its exit
+EXIT_SECONDS = 5.0  # from the evaluator's last word to the beginning of its exit
 _PIECE = 1 << 18
 _LENGTH, _MOST = 4, 16 * 1024 * 1024  # of a message: the size of its own size, and the largest
 _CREDENTIALS = 12  # struct ucred: pid, uid, gid
@@ -67,7 +67,9 @@ class _Keeper:
             fill(self._root)
             laid_out = tick()
         # In a container, and not on the machine of whoever tries this file out.
-        self._alone = start.pop("alone") and os.getppid() == 1 and os.getuid() != 0 and adopt_orphans()
+        self._alone = start.pop("alone") and os.getppid() == 1 and os.getuid() != 0
+        if self._alone:
+            adopt_orphans()  # where that fails, what is killed at the end is not waited for
         wake = self._woken()
         self._trees = {folder: Tree(folder, start["fed"]) for folder in start.pop("trees")}
         digests = {folder: tree.digest() for folder, tree in self._trees.items()}

@@ -14,6 +14,7 @@ _CREATE_RULESET, _RESTRICT_SELF = 444, 446  # numbers that are the same on every
 _VERSION = 1  # the flag that asks for the version of Landlock
 _SCOPES_SINCE = 6
 _SCOPE_SIGNAL = 1 << 1
+_SOONER = 20  # thousandths of the host's memory
 
 
 def close_memory() -> bool:
@@ -27,20 +28,17 @@ def adopt_orphans() -> bool:
 
 
 def die_first() -> None:
-    """When memory runs out, this process and its children are killed before the one that keeps them.
+    """When memory runs out, of processes of one size this one and its children are killed before the keeper.
 
-    To be called while the memory is open: the kernel's file is root's afterwards.
+    Only a little sooner: what an exec beside them holds must still count for more. To be called while the
+    memory is open, since the kernel's file is root's afterwards.
     """
     try:
-        descriptor = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
-    except OSError:
-        return
-    try:
-        os.write(descriptor, b"1000")
-    except OSError:
-        pass  # then the larger one is killed, which is hardly ever the keeper
-    finally:
-        os.close(descriptor)
+        with open("/proc/self/oom_score_adj", "r+b", buffering=0) as file:
+            score = min(1000, int(file.read()) + _SOONER)
+            file.write(b"%d" % score)
+    except (OSError, ValueError):
+        return  # then the larger one is killed, which is hardly ever the keeper
 
 
 def confine() -> bool:

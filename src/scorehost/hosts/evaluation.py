@@ -156,13 +156,13 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
     )
     try:
         with order.site.timed("evaluate"):
-            value = await dialogue.run()
+            return await dialogue.run()
     except AttemptFailed as error:
         if error.failure.kind == "upload_damaged":
             await _refuse_changed(trees, error)
         raise
-    live.host.served = dialogue.vouched
-    return value
+    finally:
+        live.host.served = dialogue.vouched
 
 
 async def _refuse_changed(trees: Mapping[str, Tree], error: AttemptFailed) -> None:
