@@ -213,8 +213,9 @@ async def _removed(site: Site, host: Host) -> None:
         site.keeper.take(host)
         host.memory.forget(host.container)
         return
-    if host.served and site.leaving is not None and site.leaving.take(host):
-        return
+    with site.timed("cleanup"):
+        if host.served and site.leaving is not None and site.leaving.take(host):
+            return
     lost = f"{host.name} was not removed; run `scorehost clean --job {site.job}`"
     with site.timed("cleanup"), anyio.CancelScope(shield=True) as scope:
         scope.deadline = anyio.current_time() + CLEANUP_SECONDS

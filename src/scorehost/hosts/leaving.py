@@ -10,6 +10,7 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
+from scorehost.aio.groups import task_group
 from scorehost.errors import EngineError, NotFound
 from scorehost.hosts.admission import MemoryPool
 from scorehost.model.limits import MIB
@@ -28,13 +29,13 @@ class Leaving:
     def __init__(self, group: TaskGroup, pool: MemoryPool) -> None:
         self._group = group
         self._pool = pool
-        self._going = 0
+        self.going = 0  # how many are on their way out
 
     def take(self, host: Host) -> bool:
         """Has the host removed from now on; False when too many leave already, and the caller removes it."""
-        if self._going >= MOST:
+        if self.going >= MOST:
             return False
-        self._going += 1
+        self.going += 1
         self._pool.hold(host.blueprint.limits.memory_mb * MIB)
         self._group.start_soon(self._remove, host)
         return True
@@ -52,11 +53,11 @@ class Leaving:
             _log.warning("a host was not removed", host=host.name, reason="the engine did not answer")
         host.memory.forget(host.container)
         self._pool.give_back(host.blueprint.limits.memory_mb * MIB)
-        self._going -= 1
+        self.going -= 1
 
 
 @asynccontextmanager
 async def leaving_hosts(pool: MemoryPool) -> AsyncIterator[Leaving]:
     """What removes the hosts of one job; its end waits until all of them are gone."""
-    async with anyio.create_task_group() as group:
+    async with task_group() as group:
         yield Leaving(group, pool)
