@@ -16,9 +16,11 @@ from scorehost.audit.mutants import mutants
 from scorehost.audit.subject import subject_of
 from scorehost.errors import UsageError
 from scorehost.files.atomic import disk_errors, make_folder, write_atomic
+from scorehost.files.removal import remove_tree
 from scorehost.model.audit import HandIn, Kit
 from scorehost.model.json import dump
-from scorehost.runs.folder import JOB_FILE, job_ids, remove_tree
+from scorehost.runs.folder import job_ids
+from scorehost.runs.reader import JOB_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
