@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import anyio
@@ -20,6 +19,7 @@ from scorehost.engine.door import EngineInfo
 from scorehost.engine.opening import open_engine
 from scorehost.errors import UsageError
 from scorehost.files.removal import remove_tree
+from scorehost.files.scratch import made_scratch
 from scorehost.model.ids import new_job_id
 from scorehost.runs.claim import made_folder
 from scorehost.runs.folder import JobFolder
@@ -116,7 +116,7 @@ def _check_enforced(info: EngineInfo, *, allowed: bool) -> None:
 @asynccontextmanager
 async def _temporary() -> AsyncIterator[Path]:
     """A folder that is gone at the end, also when a thread of a cancelled attempt still writes into it."""
-    folder = Path(mkdtemp(prefix="scorehost-scorer-"))
+    folder = made_scratch("scorer")
     try:
         yield folder
     finally:
