@@ -7,6 +7,7 @@ import os
 import sys
 import tarfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -211,7 +212,7 @@ def test_drafts_of_contents_have_names_that_every_file_system_takes(tmp_path, mo
     rename = os.rename
 
     def renamed(source, target, **more):
-        seen.append(os.path.basename(source))
+        seen.append(Path(source).name)
         rename(source, target, **more)
 
     monkeypatch.setattr(os, "rename", renamed)

@@ -32,6 +32,7 @@ from scorehost.runs.folder import (
     new_folder,
     point_latest,
 )
+from scorehost.runs.index import index_job
 from scorehost.runs.journal import FILE, History, line_hash, open_journal, read_history
 from scorehost.runs.reader import SUMMARY_FILE
 from scorehost.runs.record import (
@@ -251,6 +252,7 @@ class _Job:
             "job_finished",
             fields={"status": summary.status, "exit_status": code, "summary": line_hash(data)},
         )
+        await self.writer.do(lambda: index_job(self.folder, self.ledger.done.values()))
 
     def _status(self, end: End) -> tuple[JobStatus, str]:
         attempts = self.ledger.done
