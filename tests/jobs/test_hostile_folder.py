@@ -1,4 +1,4 @@
-"""A job's folder may hold anything: it is read without hanging, without following, and without eating memory."""
+"""A job's folder may hold anything: reading it neither hangs nor follows links nor eats memory."""
 
 from __future__ import annotations
 

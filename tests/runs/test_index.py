@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import threading
 from pathlib import Path
@@ -173,6 +174,13 @@ def test_two_that_write_the_index_at_once_leave_a_whole_one(job):
     assert not failed
     assert listed(job) == EXPECTED
     assert json.loads(place.read_bytes().partition(b"\n")[0])["job_id"] == job.job_id
+
+
+def test_the_list_of_a_job_that_was_deleted_goes_with_the_next(tmp_path, dataset, job):
+    place = job.path.parent / PLACE
+    shutil.rmtree(job.path)
+    other = run(tmp_path, dataset, Script(), submissions=("solution",))
+    assert [path.name for path in place.iterdir()] == [other.job_id]
 
 
 def test_an_entry_names_its_attempt_by_key(job):

@@ -172,6 +172,8 @@ def _write(folder: JobFolder, entry: JobEntry, rows: _Rows) -> None:
             finally:
                 os.close(descriptor)
             partial.replace(place / folder.job_id)
+        for gone in set(job_ids(place)) - set(job_ids(folder.path.parent)):  # of jobs that were deleted
+            (place / gone).unlink(missing_ok=True)
     except (OSError, DiskTrouble):
         with suppress(OSError):
             partial.unlink()
