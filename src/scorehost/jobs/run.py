@@ -13,6 +13,7 @@ import anyio
 
 from scorehost import __version__
 from scorehost.aio.aside import aside
+from scorehost.aio.retry import Retry
 from scorehost.errors import DiskTrouble
 from scorehost.files.atomic import write_atomic
 from scorehost.jobs.exit_status import exit_status, nothing_could_run
@@ -107,7 +108,9 @@ async def run_job(
                         ledger.event(kind, fields=fields)
                     todo = await take_stock(plan, history, ledger, rerun)
                     await job.announce(todo)
-                    pace = Pace(concurrency_of(options, dataset), options.retry_errors, options.fail_fast)
+                    pace = Pace(
+                        concurrency_of(options, dataset), Retry(options.retry_errors + 1), options.fail_fast
+                    )
                     schedule = Schedule(todo, pace=pace, ledger=ledger, score=score, ping=ping, clock=time)
                     upcoming.look = schedule.upcoming
                     end = await schedule.run(stop)
