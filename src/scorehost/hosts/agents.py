@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from scorehost.errors import ScorehostError
-from scorehost.hosts.execs import ExecOutcome
 from scorehost.hosts.frames import BudgetSpent
+from scorehost.model.exec_result import ExecResult
 
 
 class UnknownRole(ScorehostError):
@@ -38,7 +38,7 @@ class Work:
     seconds: float | None = None
 
 
-WorkPlace = Callable[[Work], Awaitable[ExecOutcome]]
+WorkPlace = Callable[[Work], Awaitable[ExecResult]]
 """Runs a program in the host of a session. Raises BudgetSpent, AttemptFailed, EngineError."""
 
 

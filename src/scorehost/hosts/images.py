@@ -35,7 +35,8 @@ class Images:
         self._say = say
         self._locks: dict[Choice, anyio.Lock] = {}
         self._found: dict[Choice, Image | AttemptFailed] = {}
-        self.proven: set[str] = set()  # ids of images that were seen to hold what a named host needs
+        # Ids of images that were seen to hold what a named host needs, with the place where its execs begin.
+        self.proven: set[tuple[str, str]] = set()
         self._files = anyio.CapacityLimiter(FILE_THREADS)
 
     def known(self, choice: Choice) -> Image | None:
