@@ -238,7 +238,7 @@ def read_file(name: Optional[str], path: str, max_bytes: int) -> Steps[bytes]:
     message: Dict[str, Any] = {"kind": "read_file", "name": name, "path": place, "transfer": None}
     while True:
         value = yield dict(message, offset=len(content)), ()
-        message["transfer"] = value["transfer"]
+        message["transfer"] = value.get("transfer")
         data = base64.b64decode(value["data"])
         content += data
         if len(content) > max_bytes:

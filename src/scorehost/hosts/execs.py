@@ -158,7 +158,7 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: End, on_cut: End |
     timed_out = code == STILL_RUNNING
     lost = code is None or await taken_along(host, code, kills)
     if await never_ran(host, exec_id, code):
-        return _not_run(host, output, time.monotonic() - begun, lost=lost)
+        return _not_run(host, output, time.monotonic() - begun, lost=lost, crowded=crowded)
     crowded = crowded or crowded_out(host.container) > crowd
     oom = host.memory.kills(host.container) > kills or (lost and host.ended == "oom")
     lost = lost and not timed_out
@@ -210,14 +210,14 @@ async def _killed(host: Host, stream: Stream, output: Output, on_deadline: End) 
             drained.deadline = anyio.current_time() + DRAIN_SECONDS
 
 
-def _not_run(host: Host, output: Output, seconds: float, *, lost: bool) -> ExecResult:
+def _not_run(host: Host, output: Output, seconds: float, *, lost: bool, crowded: bool) -> ExecResult:
     """What is told of a program that the engine could not start: its words are no output of a program.
 
     Raises NotStarted when that says nothing about the program.
     """
     if lost:
         return lost_with(host)
-    words = output.words()
+    words = output.words() + (_crowded_words(host).decode() if crowded else "")
     return ExecResult(exit_code=code_of_refusal(words), stderr=words.encode(), duration_seconds=seconds)
 
 
