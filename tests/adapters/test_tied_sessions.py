@@ -10,7 +10,7 @@ import pytest
 from adapter_scripts import SESSION
 
 from scorehost.adapters.execs import NotRun
-from scorehost.adapters.records import observation_lines
+from scorehost.calls.records import observation_lines
 from scorehost.model.exec_result import ExecResult
 
 pytestmark = pytest.mark.anyio

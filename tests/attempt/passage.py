@@ -51,7 +51,7 @@ async def passage(path: Path, engine: str) -> AsyncIterator[Passage]:
                 while True:
                     await anyio.wait_readable(listener)
                     connection, _ = listener.accept()
-                    connection.setblocking(False)
+                    connection.settimeout(0)
                     accepted.append(connection)
                     served.start_soon(serve, UnixStream(connection))
 
@@ -59,7 +59,7 @@ async def passage(path: Path, engine: str) -> AsyncIterator[Passage]:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen(64)
-        listener.setblocking(False)
+        listener.settimeout(0)
         async with anyio.create_task_group() as group:
             group.start_soon(listen, listener)
             yield way

@@ -8,11 +8,13 @@ import anyio
 import pytest
 
 from hosts.exec_places import named_host, one_host, sleeps
-from scorehost.hosts.agents import AgentFault, Work
+from scorehost.errors import CallFailed
+from scorehost.hosts.agents import Work
 from scorehost.hosts.execs import ExecOrder, run_exec
 from scorehost.hosts.messages import Cancel, CloseSession, Exec, Invoke, Open, Session, Wait
 from scorehost.hosts.processes import Process
 from scorehost.hosts.sessions import Refused
+from scorehost.model.call import Fault
 
 pytestmark = pytest.mark.anyio
 
@@ -48,7 +50,7 @@ class Agent:
     async def invoke(self, _prompt):
         with anyio.move_on_after(self._seconds):
             await self.place(Work(("work",)))
-        raise AgentFault("adapter_timeout", "late")
+        raise CallFailed(Fault.of("adapter_timeout", "late"))
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -84,7 +86,7 @@ async def test_what_an_adapter_ran_when_its_time_was_over_is_ended_and_the_next_
     async with named_host(program, agents=Agent(0.1)) as place, anyio.create_task_group() as group:
         answer = place.requests.answer
         await answer(Session(kind="session", id=1, role="r", environment="work"), group)
-        with pytest.raises(AgentFault):
+        with pytest.raises(CallFailed):
             await answer(Invoke(kind="invoke", id=2, session=1, prompt="p"), group)
         with anyio.fail_after(1):
             await program.ended.wait()
@@ -117,10 +119,12 @@ async def test_a_session_that_is_closed_ends_the_program_that_its_agent_runs():
 async def test_an_exec_that_its_evaluator_cancels_is_ended_and_others_go_on():
     program = Running()
     async with named_host(program) as place, anyio.create_task_group() as group:
-        answer, values = place.requests.answer, {}
+        answer, values, all_told = place.requests.answer, {}, anyio.Event()
 
         async def ask(request):
             values[request.id] = await answer(request, group)
+            if len(values) == 2:
+                all_told.set()
 
         group.start_soon(ask, exec_(1))
         await program.began.wait()
@@ -128,8 +132,7 @@ async def test_an_exec_that_its_evaluator_cancels_is_ended_and_others_go_on():
         await answer(Cancel(kind="cancel", id=3, request=1), group)
         with anyio.fail_after(2):
             await program.ended.wait()
-            while len(values) < 2:
-                await anyio.sleep(0.01)
+            await all_told.wait()
     assert values[1] is None, "nobody waits for it"
     assert values[2]["exit_code"] == 0
 

@@ -139,7 +139,7 @@ async def test_a_working_directory_that_is_not_there_is_told_as_trouble_and_not_
 
         place.engine.exec_ran = never_ran
         answer = place.requests.answer
-        with pytest.raises(Refused, match="exec could not be started: .*chdir to cwd") as refused:
+        with pytest.raises(Refused, match=r"exec could not be started: .*chdir to cwd") as refused:
             if how == "exec":
                 await answer(exec_(1, "work"), group)
             else:

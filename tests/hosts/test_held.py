@@ -10,7 +10,7 @@ import pytest
 from reports.memory_runner import USAGE, scored_on
 from scorehost.engine.memory import MemoryEngine
 from scorehost.engine.memory_runner import MemoryRunner
-from scorehost.hosts.frames import BudgetSpent
+from scorehost.errors import BudgetSpent
 from scorehost.hosts.held import HELD_BYTES, SENT_BYTES, Held
 from scorehost.hosts.messages import MAX_PART, MAX_STDIN, Exec, Invoke, Judge, Receive, Send, WriteFile
 from trial import IMAGE, write_submission, write_task

@@ -6,8 +6,9 @@ import os
 import tempfile
 from pathlib import Path
 
-from scorehost.adapters.folders import PREFIX, CallFolders, own_mark, remove_folders, start_ticks
+from scorehost.adapters.folders import PREFIX, CallFolders, own_mark, remove_folders
 from scorehost.adapters.leftovers import kill_leftovers
+from scorehost.files.lease import start_ticks
 
 
 def remove_abandoned() -> int:
@@ -17,7 +18,11 @@ def remove_abandoned() -> int:
     into a thread.
     """
     removed = 0
-    for root in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    try:
+        place = tempfile.gettempdir()
+    except FileNotFoundError:  # nowhere to write: each call will say so
+        return 0
+    for root in Path(place).glob(f"{PREFIX}*"):
         if _abandoned(root):
             folders = CallFolders(root)
             kill_leftovers(folders.environment["HOME"])

@@ -12,8 +12,13 @@ from pathlib import Path
 
 import structlog
 
+from scorehost.adapters.faults import failed
+from scorehost.errors import CallFailed
+from scorehost.files.lease import own_lease
+
 FILES, BYTES = 2_000, 64 * 1024 * 1024  # more than this is not read for a digest
 PREFIX = "scorehost-call-"
+FOREIGN = (OSError,)
 _NAMES = ("work", "home", "config", "cache", "tmp")
 _log = structlog.get_logger("scorehost.adapters")
 
@@ -40,22 +45,17 @@ class CallFolders:
         return {name: _digest(self.root / name) for name in _NAMES}
 
 
+def translated(error: BaseException) -> CallFailed:
+    """The fault of a call whose folders cannot be made or filled: no room, no right, no folder at all."""
+    why = (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
+    text = f"no folders can be made for the call among the temporary files: {why}"
+    return failed("adapter_missing", f"{text}; make room there, or set TMPDIR to another folder")
+
+
 def own_mark() -> str:
     """Who makes folders: `pid namespace-pid-start ticks` of this process; 0 for what is not to be known."""
-    try:
-        namespace = os.stat("/proc/self/ns/pid").st_ino  # noqa: PTH116 - a path that is always the same
-    except OSError:
-        namespace = 0
-    return f"{namespace}-{os.getpid()}-{start_ticks(os.getpid()) or 0}"
-
-
-def start_ticks(pid: int) -> int | None:
-    """When a process started, in ticks since the machine did (proc(5), field 22); None when it is dead."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in (b"Z", b"X") else int(fields[19])
+    own = own_lease()
+    return f"{own.pid_namespace or 0}-{own.pid}-{own.start_ticks}"
 
 
 def make_folders(owner: tuple[int, int] | None) -> CallFolders:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from scorehost.adapters.registry import SeenIds
 from scorehost.adapters.roles import open_roles
-from scorehost.attempt.agents import JobAgents, role_names
+from scorehost.attempt.agents import role_names
+from scorehost.calls.budget import Budget
+from scorehost.calls.recorder import JobCalls
 from scorehost.jobs.select import selected_tasks
 from scorehost.runs.tally import READY
 from scorehost.spec.own_secrets import own_masker
@@ -26,7 +28,7 @@ _UNIX = "unix://"
 @asynccontextmanager
 async def job_agents(
     options: RunOptions, asked: RunOptions, dataset: Dataset, place: JobPlace
-) -> AsyncIterator[JobAgents | None]:
+) -> AsyncIterator[JobCalls | None]:
     """The agents of a job; None when none of its tasks lists a role. `asked` says which tasks it has.
 
     What was spent before a job was resumed counts, and its request ids are known. Raises UsageError as
@@ -39,7 +41,7 @@ async def job_agents(
     async with open_roles(
         dataset.profiles,
         base=dataset.profiles_path.parent,
-        names=names,
+        names=names & dataset.profiles.agent_profiles.keys(),  # not all are bound in the ageval layout
         ids=SeenIds(place.calls.request_ids),
         environment=os.environ,
         masker=own_masker(),
@@ -47,13 +49,8 @@ async def job_agents(
     ) as roles:
         bound = {name: one.model_dump(mode="json") for name, one in roles.bound.items()}
         place.notes.append((READY, {"adapter_isolation": roles.isolation, "roles": bound}))
-        yield JobAgents(
-            roles,
-            max_calls=options.max_calls,
-            max_tokens=options.max_tokens,
-            calls=place.calls.calls,
-            tokens=place.calls.tokens,
-        )
+        spent = place.calls
+        yield JobCalls(roles, Budget(options.max_calls, options.max_tokens, spent.calls, spent.tokens))
 
 
 def _private(dataset: Dataset, place: JobPlace) -> list[Path]:

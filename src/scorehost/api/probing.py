@@ -8,7 +8,7 @@ from scorehost.api.diagnosis import limits_of
 from scorehost.api.finding import Finding
 from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints, run_blueprint
 from scorehost.engine.opening import open_engine
-from scorehost.errors import EngineError, InputError, NotFound
+from scorehost.errors import EngineError, EngineRefused, InputError, NotFound
 from scorehost.hosts.admission import SHARE
 from scorehost.hosts.images import OWN_PREFIX
 from scorehost.model.limits import MIB
@@ -122,4 +122,6 @@ async def _image(engine: Engine, reference: str, wanted: str) -> Finding:
         return Finding(
             "warning", f"image {reference} (for {wanted}) is not on the engine: a job will pull it"
         )
+    except EngineRefused as error:
+        return Finding("problem", f"image {reference} (for {wanted}): {error.message}", "Correct its name.")
     return Finding("ok", f"image {reference} (for {wanted}) is {image.id[:19]}, {image.architecture}")

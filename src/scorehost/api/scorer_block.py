@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import structlog
 
+from scorehost.aio.retry import Retry
 from scorehost.api.diagnosis import limits_of
 from scorehost.api.opener import OpenEngine
 from scorehost.api.probing import room_for
@@ -25,7 +26,7 @@ from scorehost.model.ids import new_job_id
 from scorehost.spec.loading import load_dataset
 
 _log = structlog.get_logger()
-REMOVE_TRIES = 20  # a tenth of a second apart: a thread that nobody waits for may still write
+REMOVE = Retry(20, pause=0.1)  # a thread that nobody waits for may still write
 
 
 @asynccontextmanager
@@ -113,12 +114,11 @@ async def _temporary() -> AsyncIterator[Path]:
     try:
         yield folder
     finally:
-        for _ in range(REMOVE_TRIES):
-            if _gone(folder):
-                break
-            with anyio.CancelScope(shield=True):
-                await anyio.sleep(0.1)
-        else:
+        tried = 1
+        with anyio.CancelScope(shield=True):
+            while not (gone := _gone(folder)) and await REMOVE.wait(tried):
+                tried += 1
+        if not gone:
             _log.warning("a temporary folder could not be removed", folder=str(folder))
 
 

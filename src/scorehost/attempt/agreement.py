@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from scorehost.adapters import records
+from scorehost.calls import records
 from scorehost.model import json
 from scorehost.model.call import CallRecord
 

@@ -14,10 +14,10 @@ import structlog
 
 from scorehost import __version__
 from scorehost.aio.threads import in_thread
-from scorehost.attempt.agents import JobAgents
 from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
 from scorehost.attempt.digests import TaskTrees, Tools, profile_digest
 from scorehost.attempt.order import Order
+from scorehost.calls.recorder import JobCalls
 from scorehost.engine.door import Engine, EngineInfo
 from scorehost.errors import EngineError
 from scorehost.hosts.admission import MemoryPool
@@ -57,7 +57,7 @@ class Resources:
     versions: Versions
     profile: str
     keep: Keep | None = None  # which attempts' hosts stay for a look
-    agents: JobAgents | None = None
+    agents: JobCalls | None = None
     warm: WarmHosts | None = None
     upcoming: Upcoming = lambda _count: ()
     running: int = 0
@@ -119,7 +119,7 @@ async def open_resources(
     folder: Path,
     say: Callable[[str], None] = lambda _: None,
     upcoming: Upcoming = lambda _count: (),
-    agents: JobAgents | None = None,
+    agents: JobCalls | None = None,
     keep: Keep | None = None,
 ) -> AsyncIterator[Resources]:
     """The resources of one job whose folder is `folder` (its parent holds the blobs).

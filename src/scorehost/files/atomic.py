@@ -6,15 +6,17 @@ import errno
 import os
 import secrets
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scorehost.errors import DiskFull
+from scorehost.foreign import translating
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
+FOREIGN = (OSError,)
 FULL = (errno.ENOSPC, errno.EDQUOT)
 PARTIAL = ".partial"  # suffix of a file that is being written; a dead writer leaves it, nobody reads it
 
@@ -33,15 +35,14 @@ def disk_full(folder: Path, needed: int) -> DiskFull:
     )
 
 
-@contextmanager
-def disk_errors(folder: Path, needed: int) -> Iterator[None]:
+def translated(error: BaseException, *, folder: Path, needed: int) -> BaseException:
+    """`DiskFull` for "no space" and "over quota"; every other error as it is."""
+    return disk_full(folder, needed) if isinstance(error, OSError) and error.errno in FULL else error
+
+
+def disk_errors(folder: Path, needed: int) -> AbstractContextManager[None]:
     """Turns "no space" and "over quota" into `DiskFull`; every other OSError passes."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in FULL:
-            raise disk_full(folder, needed) from error
-        raise
+    return translating(FOREIGN, lambda error: translated(error, folder=folder, needed=needed))
 
 
 def sync_folder(folder: Path) -> None:

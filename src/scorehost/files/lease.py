@@ -58,7 +58,7 @@ class Lease:
             return Standing.DEAD
         if self.pid_namespace != here.pid_namespace:
             return Standing.FOREIGN
-        return Standing.ALIVE if _start_ticks(self.pid) == self.start_ticks else Standing.DEAD
+        return Standing.ALIVE if start_ticks(self.pid) == self.start_ticks else Standing.DEAD
 
 
 @functools.cache
@@ -69,7 +69,7 @@ def own_lease() -> Lease:
         boot=_first_line("/proc/sys/kernel/random/boot_id"),
         pid_namespace=_pid_namespace(),
         pid=os.getpid(),
-        start_ticks=_start_ticks(os.getpid()) or 0,
+        start_ticks=start_ticks(os.getpid()) or 0,
     )
 
 
@@ -87,7 +87,8 @@ def _pid_namespace() -> str:
         return ""
 
 
-def _start_ticks(pid: int) -> int | None:
+def start_ticks(pid: int) -> int | None:
+    """When a process started, in ticks since the machine did (proc(5), field 22); None when it is dead."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anyio
 
-from scorehost.hosts.frames import BudgetSpent
+from scorehost.errors import BudgetSpent
 from scorehost.hosts.messages import Exec, Invoke, Judge, Publish, Request, Send, WriteFile
 
 HELD_BYTES = 256 * 1024 * 1024  # of payloads that came and of replies that are made, over one attempt

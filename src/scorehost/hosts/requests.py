@@ -99,7 +99,7 @@ class Requests:
     async def answer(self, request: Request, group: TaskGroup) -> Mapping[str, Any] | None:
         """The value of one reply; None, which nobody waits for, when it was cancelled.
 
-        Raises UnknownEnvironment, UnknownRole, AgentFault, BudgetSpent, Refused, AttemptFailed, EngineError.
+        Raises UnknownEnvironment, UnknownRole, CallFailed, BudgetSpent, Refused, AttemptFailed, EngineError.
         """
         if isinstance(request, Cancel):
             await self._cancel(request.request)

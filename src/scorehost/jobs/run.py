@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from scorehost import __version__
 from scorehost.aio.aside import aside
+from scorehost.aio.retry import Retry
 from scorehost.errors import DiskFull
 from scorehost.files.atomic import write_atomic
 from scorehost.jobs.exit_status import exit_status, nothing_could_run
@@ -104,7 +105,9 @@ async def run_job(
                         ledger.event(kind, fields=fields)
                     todo = take_stock(plan, history, ledger, rerun)
                     job.announce(todo)
-                    pace = Pace(concurrency_of(options, dataset), options.retry_errors, options.fail_fast)
+                    pace = Pace(
+                        concurrency_of(options, dataset), Retry(options.retry_errors + 1), options.fail_fast
+                    )
                     schedule = Schedule(todo, pace=pace, ledger=ledger, score=score, ping=ping, clock=time)
                     upcoming.look = schedule.upcoming
                     end = await schedule.run(stop)
