@@ -179,3 +179,21 @@ async def test_a_process_that_is_cancelled_before_anybody_knows_it_is_ended():
         assert host.ended == "reset"
         with anyio.fail_after(1):
             await program.ended.wait()
+
+
+async def test_a_host_is_given_back_only_when_the_program_of_a_closed_session_has_ended():
+    program = Running()
+    async with named_host(program, agents=Agent()) as place, anyio.create_task_group() as group:
+        answer = place.requests.answer
+
+        async def ask():
+            with pytest.raises(Refused):
+                await answer(Invoke(kind="invoke", id=2, session=1, prompt="p"), group)
+
+        await answer(Session(kind="session", id=1, role="r", environment="work"), group)
+        group.start_soon(ask)
+        await program.began.wait()
+        await answer(CloseSession(kind="close_session", id=3, session=1), group)
+        assert await answer(Session(kind="session", id=4, role="r", environment="work"), group) == {
+            "session": 4
+        }

@@ -6,10 +6,10 @@ import anyio
 import pytest
 
 import scorehost_sdk
-from hosts.exec_places import named_host, one_host
+from hosts.exec_places import named_host, one_host, sleeps
 from scorehost.hosts.exec_ends import NotStarted, code_of_refusal
 from scorehost.hosts.execs import ExecOrder, run_exec
-from scorehost.hosts.messages import Exec, Open, Receive, Reset, Wait
+from scorehost.hosts.messages import Close, Exec, Open, Receive, Reset, Wait
 from scorehost.hosts.processes import Process
 from scorehost.hosts.sessions import Refused
 from scorehost.model.check import CheckExec
@@ -187,3 +187,19 @@ async def test_an_end_that_was_told_is_not_told_again():
         assert (await answer(late, group))["timed_out"]
         assert (await answer(exec_(2, "true"), group))["exit_code"] == 0
     assert place.warnings == []
+
+
+@pytest.mark.parametrize("looks", [True, False])
+async def test_the_end_of_a_host_under_an_open_process_is_told_by_the_process_to_who_looks(looks):
+    async with named_host(sleeps) as place, anyio.create_task_group() as group:
+        answer = place.requests.answer
+        await answer(Open(kind="open", id=1, name="work", argv=("work",)), group)
+        await dies_unseen(place)
+        if looks:
+            assert (await answer(Wait(kind="wait", id=2, process=1, timeout=5), group))["host_lost"]
+        await answer(Close(kind="close", id=3, process=1), group)
+        if looks:
+            assert (await answer(exec_(4, "true"), group))["exit_code"] == 0
+        else:
+            with pytest.raises(Refused, match="ended between two uses"):
+                await answer(exec_(4, "true"), group)

@@ -17,7 +17,6 @@ from scorehost.files.capture import Capture
 from scorehost.hosts.blueprint import EXEC_HOME, ROOT
 from scorehost.hosts.exec_ends import (
     BRIEF_SECONDS,
-    KILLED,
     STILL_RUNNING,
     code_at_deadline,
     code_of_refusal,
@@ -185,7 +184,7 @@ async def _ended(host: Host, exec_id: str, stream: Stream, output: Output, secon
     with anyio.move_on_after(seconds) as deadline:
         await _drain(host, stream, output)
     if host.flooded:
-        return KILLED
+        return None  # it is ended with its host
     ended_at = anyio.current_time()
     if deadline.cancelled_caught:
         code = await code_at_deadline(host, exec_id, late=ended_at - until > BRIEF_SECONDS)

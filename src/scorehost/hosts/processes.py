@@ -167,6 +167,7 @@ class Process:
         for data in self._unread.values():
             data.clear()
         self._announce()
+        self._tell_of_host()
         return out, err, self._outcome is not None
 
     async def wait(self, seconds: float | None) -> ExecResult | None:
@@ -182,6 +183,7 @@ class Process:
                 self._rest = None
             return None
         rest = self._set_rest_aside()
+        self._tell_of_host()
         return self._outcome.model_copy(
             update={
                 "stdout": rest.stdout.content(),
@@ -205,6 +207,11 @@ class Process:
             while not there():
                 await self._changed.wait()
 
+    def _tell_of_host(self) -> None:
+        """The evaluator is told of the end that the host brought."""
+        if self._outcome is not None and self._outcome.host_lost:
+            self.host.told = True
+
     def _raise_not_started(self) -> None:
         if self._not_started is not None:
             error, self._not_started = self._not_started, None
@@ -224,9 +231,12 @@ class Process:
         """Ends it: by the end of its input when it takes that, else by force."""
         await self.close_stdin()
         self._not_started = None
+        told = self.host.told
         if await self.wait(CLOSE_SECONDS) is None:
             await self._end_it()
             await self.wait(CLOSE_SECONDS)
+        elif not told:
+            self.host.told = False  # who closes it does not see how it ended
 
     async def _take(self, stream: str, data: bytes) -> None:
         self._printed = True
