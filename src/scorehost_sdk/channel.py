@@ -148,5 +148,9 @@ class Channel:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(settle, reply)
 
-        self._request(message, stdin, deliver)
-        return await future
+        number = self._request(message, stdin, deliver)
+        try:
+            return await future
+        finally:
+            if self._waiting.pop(number, None) is not None:  # cancelled: what it runs must not go on unheard
+                self.post({"kind": "cancel", "request": number})

@@ -1,4 +1,4 @@
-"""Hosts that have served leave beside the job: nobody waits, nothing stays, their memory counts until then."""
+"""Hosts that have served leave beside the job: nobody waits, nothing stays, their memory counts till then."""
 
 from __future__ import annotations
 

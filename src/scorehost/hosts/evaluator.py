@@ -36,8 +36,14 @@ class Serve(Protocol):
     def count(self, line: Log) -> None:
         """Counts a line for the journal. Raises ChannelViolation when there are too many."""
 
+    async def admit(self, request: Request) -> None:
+        """Waits until there is room for what came with a request: nothing is read until then."""
+
     async def answer(self, request: Request, group: anyio.abc.TaskGroup) -> Mapping[str, Any] | None:
         """The value of one reply; raises what the runner is to be told, or what ends the dialogue."""
+
+    def done(self, request: Request) -> None:
+        """The reply has been sent: what the request held is given back."""
 
 
 @dataclass(slots=True)

@@ -55,6 +55,7 @@ class Host:
     opened: int = 0  # processes that run there and that the evaluator keeps open
     printed: int = 0
     ended: str = ""
+    told: bool = False  # the evaluator knows that it ended
     usage: Usage = field(default_factory=Usage)
     served: bool = False  # its work is done and nothing of the evaluation lives: nobody waits for its removal
 

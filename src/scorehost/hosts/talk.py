@@ -9,7 +9,7 @@ import anyio
 
 from scorehost.errors import AttemptFailed, CallFailed, EngineRefused, EngineUnreachable
 from scorehost.hosts.agents import UnknownRole
-from scorehost.hosts.execs import FAULTY
+from scorehost.hosts.exec_ends import FAULTY
 from scorehost.hosts.frames import (
     BudgetSpent,
     ChannelViolation,
@@ -97,6 +97,8 @@ class Talk:
                         group.start_soon(host.end, "output_limit")  # reading on: what is not read ends slowly
                     continue
                 for frame in self._reader.feed(chunk.data):
+                    if not isinstance(frame, (Hello, ResultFrame, FailedFrame, Ended, Log)):
+                        await self._d.serve.admit(frame)
                     self._take(frame, serving)
         except ChannelViolation as violation:
             if self._reader.greeted:
@@ -124,7 +126,13 @@ class Talk:
             self._d.serve.count(frame)
             self._d.log.add(frame.text.encode("utf-8", "replace") + b"\n")
         else:
-            serving.start_soon(self._answer, frame, serving)
+            serving.start_soon(self._served, frame, serving)
+
+    async def _served(self, request: Request, group: anyio.abc.TaskGroup) -> None:
+        try:
+            await self._answer(request, group)
+        finally:
+            self._d.serve.done(request)
 
     def _see_whether_over(self) -> None:
         if self.vouched is not None and self._log.ended:
