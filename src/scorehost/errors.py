@@ -13,7 +13,8 @@
     ├── AttemptFailed              exit 3   one attempt ends as ERROR; carries a model Failure
     ├── CallFailed                 exit 3   one call of a role has no reply; carries a model Fault
     ├── BudgetSpent                exit 3   more was asked for than an attempt or its job may have
-    ├── DiskFull                   exit 2   the runs folder cannot take what is due; the job stops
+    ├── DiskTrouble                exit 2   the disk of the runs folder fails; the job stops
+    │   └── DiskFull               exit 2   it cannot take what is due
     └── Interrupted                exit 130 a signal asked the job to stop
 
 An exception of the docker SDK never leaves `scorehost.engine`.
@@ -137,10 +138,14 @@ class BudgetSpent(ScorehostError):
         self.kind = kind
 
 
-class DiskFull(ScorehostError):
-    """The file system of the runs folder cannot take what is due."""
+class DiskTrouble(ScorehostError):
+    """The file system of the runs folder does not do what it must; says what, and where."""
 
     exit_status = 2
+
+
+class DiskFull(DiskTrouble):
+    """The file system of the runs folder cannot take what is due."""
 
 
 class Interrupted(ScorehostError):

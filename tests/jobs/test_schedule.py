@@ -12,6 +12,7 @@ from scorehost.errors import DiskFull, EngineUnreachable
 from scorehost.jobs.options import RunOptions
 from scorehost.jobs.run import run_job
 from scorehost.jobs.scoring import ready
+from scorehost.runs.folder import job_ids
 from scorehost.runs.journal import FILE, read_history
 
 
@@ -349,5 +350,5 @@ def test_a_cancel_from_outside_still_writes_the_summary(tmp_path):
             await call(options, dataset, ready(script), lambda _event: None)
 
     anyio.run(main)
-    (folder,) = (path for path in (tmp_path / "runs").iterdir() if not path.is_symlink())
+    (folder,) = (tmp_path / "runs" / job_id for job_id in job_ids(tmp_path / "runs"))
     assert '"status": "interrupted"' in (folder / "summary.json").read_text()

@@ -9,7 +9,6 @@ from typing import Any, Literal
 from scorehost.adapters.execs import ExecAsk, ExecCall, NotRun
 from scorehost.adapters.faults import failed
 from scorehost.adapters.requests import AdapterRequest, Assertion, JudgeRequest, SessionRequest
-from scorehost.attempt.folder import Draft
 from scorehost.calls.recorder import Emit, JobCalls
 from scorehost.errors import BudgetSpent, CallFailed
 from scorehost.hosts.agents import UnknownRole, Work, WorkPlace
@@ -17,6 +16,7 @@ from scorehost.model import json
 from scorehost.model.call import Reply
 from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Phase
+from scorehost.runs.drafting import Drafting
 from scorehost.spec.task import TaskSpec
 
 SESSION_BYTES = 16 * 1024 * 1024  # of prompts and replies that one session carries along
@@ -26,7 +26,7 @@ FOLDERS = {Phase.RUN: "run", Phase.EVALUATE: "evaluation"}
 class AttemptAgents:
     """The calls of one attempt at a task; `emit` tells the job of each that ended."""
 
-    def __init__(self, job: JobCalls, spec: TaskSpec, draft: Draft, emit: Emit) -> None:
+    def __init__(self, job: JobCalls, spec: TaskSpec, draft: Drafting, emit: Emit) -> None:
         limit = spec.limits.agent_invocations
         text = f"{limit} calls of agents are what an attempt at this task may have (limits.agent_invocations)"
         self.roles, self.spec = job.roles, spec
@@ -70,7 +70,7 @@ class AttemptAgents:
         return _value(call.reply)
 
     def close(self) -> None:
-        """Writes observation.jsonl of each phase in which an agent was called. Raises DiskFull."""
+        """Writes observation.jsonl of each phase in which an agent was called."""
         self._calls.close()
 
 

@@ -9,7 +9,7 @@ import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from scorehost.errors import DiskFull
+from scorehost.errors import DiskFull, DiskTrouble
 from scorehost.foreign import translating
 
 if TYPE_CHECKING:
@@ -43,6 +43,28 @@ def translated(error: BaseException, *, folder: Path, needed: int) -> BaseExcept
 def disk_errors(folder: Path, needed: int) -> AbstractContextManager[None]:
     """Turns "no space" and "over quota" into `DiskFull`; every other OSError passes."""
     return translating(FOREIGN, lambda error: translated(error, folder=folder, needed=needed))
+
+
+def disk_trouble(folder: Path, needed: int = 4096) -> AbstractContextManager[None]:
+    """Turns every OSError of what is written below `folder` into DiskTrouble that says what failed and where.
+
+    For work whose failure can only be the disk's; a full disk is `DiskFull` here too.
+    """
+    return translating(FOREIGN, lambda error: _trouble(error, folder, needed))
+
+
+def _trouble(error: BaseException, folder: Path, needed: int) -> BaseException:
+    if not isinstance(error, OSError):
+        return error
+    if error.errno in FULL:
+        return disk_full(folder, needed)
+    place = error.filename2 or error.filename or folder
+    shown = os.fsdecode(place) if isinstance(place, (str, bytes, os.PathLike)) else str(folder)
+    return DiskTrouble(
+        f"{shown} could not be written: {error.strerror or type(error).__name__} "
+        f"({errno.errorcode.get(error.errno or 0, 'no number')}).",
+        hint="Look at that file system and at who may write there, then go on with --resume.",
+    )
 
 
 def sync_folder(folder: Path) -> None:
@@ -97,10 +119,12 @@ def make_folder(path: Path) -> None:
             folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def move_folder(source: Path, target: Path) -> None:
-    """Renames a folder within one file system, durably; `target` must not exist, its parents are made."""
+def moved_folder(source: Path, target: Path) -> list[str]:
+    """Renames a folder within one file system; gives the folders that are to be made durable then.
+
+    `target` must not exist; its parents are made.
+    """
     make_folder(target.parent)
     with disk_errors(target.parent, 4096):
         source.rename(target)
-    sync_folder(target.parent)
-    sync_folder(source.parent)
+    return [os.fspath(target.parent), os.fspath(source.parent)]
