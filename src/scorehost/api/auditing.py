@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 
-from scorehost.api.running import on_engine
-from scorehost.audit.asking import asked_audit
-from scorehost.audit.clock import PLACE, asked_of_clock, clock_readers, with_moved_clock
+from scorehost.api.running import conducted, resolved
+from scorehost.audit.asking import with_made_up
+from scorehost.audit.clock import PLACE, clock_readers, solutions_ahead
 from scorehost.audit.report import report_of, told_before
 from scorehost.engine.opening import open_engine
 from scorehost.errors import UsageError
-from scorehost.jobs.resume import resumed_options
-from scorehost.jobs.select import selected_tasks
-from scorehost.spec.loading import load_dataset
+from scorehost.scoring.asked import ScoreAsked
+from scorehost.scoring.choosing import choose
+from scorehost.scoring.kind import ScoreKind
 
 if TYPE_CHECKING:
-    from scorehost.api.opener import OpenEngine
-    from scorehost.jobs.options import RunOptions
+    from scorehost.engine.opener import OpenEngine
     from scorehost.jobs.outcome import Watch
+    from scorehost.jobs.running import Running
     from scorehost.model.audit import AuditReport
 
 
 async def audit(
-    options: RunOptions,
+    asked: ScoreAsked | None,
+    running: Running,
     watch: Watch,
     *,
     attacks: bool = False,
@@ -35,31 +37,29 @@ async def audit(
 ) -> AuditReport:
     """Scores everything that tells whether the dataset's tasks are sound, and judges what came of it.
 
-    `options` choose tasks, repeats (of the solution, the empty and the shipped wrong submissions) and how the
-    job runs; with `options.resume` an audit that was stopped goes on, and one that is done is told again.
-    `attacks` adds the kit of dishonest submissions. Solutions of evaluators that read the clock are scored
-    once more with it moved, as a second job in the folder of the first. The job stays, with audit.json; what
-    was handed in is archived in it. Raises as `run` does.
+    `asked` chooses tasks and repeats (of the solution, the empty and the shipped wrong submissions); with
+    `running.resume` an audit that was stopped goes on, and one that is done is told again. `attacks` adds the
+    kit of dishonest submissions. Solutions of evaluators that read the clock are scored once more with it
+    moved, as a second job in the folder of the first. The job stays, with audit.json; what was made up for it
+    is archived in it. Raises as `run` does.
     """
     begun = time.monotonic()
-    if options.resume is not None:
-        asked = resumed_options(options)
-        if asked.staged is None:
-            raise UsageError(f"{options.resume} is no audit.", hint="Go on with `scorehost run --resume`.")
-        if (told := told_before(asked)) is not None:
-            return told
-        dataset = load_dataset(asked.dataset, profiles=asked.profiles, gold=asked.gold)
-    else:
-        dataset = load_dataset(options.dataset, profiles=options.profiles, gold=options.gold)
-        options = asked = asked_audit(options, dataset, attacks=attacks)
-    options = dataclasses.replace(options, exit_on="fail")
+    resume = running.resume
+    _kind, known, running = resolved(asked, running)
+    if not isinstance(known, ScoreAsked) or (resume is not None and known.staged is None):
+        raise UsageError(f"{resume} is not an audit.", hint="Continue it with `scorehost run --resume`.")
+    if running.resume is not None and (told := told_before(known, Path(running.resume))) is not None:
+        return told
+    chosen = choose(known)
+    if resume is None:
+        chosen = with_made_up(chosen, running.out, attacks=attacks)
+    running = dataclasses.replace(running, exit_on="fail")
     stop = stop or anyio.Event()
-    outcome = await on_engine(options, asked, dataset, watch=watch, stop=stop, open_one=engine)
+    outcome = await conducted(ScoreKind(engine, chosen), chosen.asked, running, watch, stop)
     moved = None
-    readers = clock_readers({task.task_id: task for task in selected_tasks(asked, dataset)})
+    readers = clock_readers(chosen.tasks)
     if readers and outcome.status == "complete":
-        place = outcome.folder / PLACE
-        once_more = asked_of_clock(asked, readers, place)
-        ahead = with_moved_clock(dataset, readers, place)
-        moved = await on_engine(once_more, once_more, ahead, watch=watch, stop=stop, open_one=engine)
-    return report_of(outcome, asked, dataset, moved=moved, seconds=time.monotonic() - begun)
+        ahead = solutions_ahead(chosen, readers, outcome.folder / PLACE)
+        beside = dataclasses.replace(running, out=outcome.folder / PLACE, resume=None)
+        moved = await conducted(ScoreKind(engine, ahead), ahead.asked, beside, watch, stop)
+    return report_of(outcome, chosen, moved=moved, seconds=time.monotonic() - begun)

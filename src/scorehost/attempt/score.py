@@ -25,9 +25,9 @@ from scorehost.attempt.digests import TaskTrees, scoring_digests
 from scorehost.attempt.folder import Draft, drafted
 from scorehost.attempt.inputs import evaluator_inputs
 from scorehost.attempt.layout import laid_out
-from scorehost.attempt.order import Order
 from scorehost.attempt.resources import Resources
 from scorehost.attempt.run_phase import RunPhase, carry_out
+from scorehost.attempt.work import WorkOrder
 from scorehost.errors import AttemptFailed, DiskFull, EngineRefused, EngineTimeout, EngineUnreachable
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.evaluation import Evaluation, evaluate
@@ -39,7 +39,7 @@ from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
 from scorehost.model.result import Digests, HostUsage, Result
 from scorehost.submissions.intake import HandIn, take_in
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 Emit = Callable[[str, Mapping[str, Any]], None]
 SHARED = (
@@ -52,7 +52,7 @@ SHARED = (
 class _Progress:
     """What is known of an attempt so far: a failure at any point still tells all of it."""
 
-    order: Order
+    order: WorkOrder
     emit: Emit
     keeper: Keeper | None = None
     started_at: str = field(default_factory=utc_now)
@@ -82,7 +82,7 @@ class _Progress:
             self.spent(phase, time.monotonic() - begun)
 
 
-async def score(resources: Resources, order: Order, folder: Path, emit: Emit) -> Result:
+async def score(resources: Resources, order: WorkOrder, folder: Path, emit: Emit) -> Result:
     """Scores one attempt and publishes its folder at `folder`.
 
     Every failure of the attempt is a Result of status ERROR. Raises only DiskFull, and cancellation; then
@@ -107,17 +107,17 @@ async def score(resources: Resources, order: Order, folder: Path, emit: Emit) ->
 
 
 async def _scored(
-    resources: Resources, order: Order, folder: Path, emit: Emit, keeper: Keeper | None
+    resources: Resources, order: WorkOrder, folder: Path, emit: Emit, keeper: Keeper | None
 ) -> Result:
     progress = _Progress(order, emit, keeper)
     with drafted(folder, resources.masker) as draft:
-        if resources.agents is not None and order.task.spec.agent_profiles:
-            progress.agents = AttemptAgents(resources.agents, order.task.spec, draft, emit)
+        if resources.agents is not None and order.work.task.spec.agent_profiles:
+            progress.agents = AttemptAgents(resources.agents, order.work.task.spec, draft, emit)
         verdict: Verdict | None = None
         error: Failure | None = None
         try:
             # Waiting for memory is on no clock: no phase has begun.
-            needed = memory_needed(order.task, resources.dataset.profiles)
+            needed = memory_needed(order.work.task, resources.dataset.profiles)
             async with resources.pool.reserved(needed), AsyncExitStack() as progress.run.keep:
                 with resources.attempting():
                     verdict = await _verdict(resources, progress, draft)
@@ -154,7 +154,7 @@ def _internal(resources: Resources, progress: _Progress, draft: Draft, defect: E
 
 async def _verdict(resources: Resources, progress: _Progress, draft: Draft) -> Verdict:
     order = progress.order
-    task, profiles = order.task, resources.dataset.profiles
+    task, profiles = order.work.task, resources.dataset.profiles
     progress.enter(Phase.PREPARE)
     site = Site(
         engine=resources.engine,
@@ -168,7 +168,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Draft) -> V
     )
     with progress.timed("prepare"):
         progress.trees = trees = await resources.trees(task)
-    if order.source.run:
+    if order.work.sample.run:
         await _run(resources, progress, draft, site)
     with progress.timed("prepare"):
         progress.hand_in = hand_in = await _linked(resources, progress, draft)
@@ -265,8 +265,8 @@ async def _linked(resources: Resources, progress: _Progress, draft: Draft) -> Ha
     def bring() -> HandIn:  # in one go: each way to a thread and back costs as much as the work itself
         hand_in = progress.run.hand_in
         if hand_in is None:
-            hand_in = take_in(order.task.spec, order.source, resources.blobs, stop.is_set)
-        draft.link_submission(order.task.spec, hand_in)
+            hand_in = take_in(order.work.task.spec, order.work.sample, resources.blobs, stop.is_set)
+        draft.link_submission(order.work.task.spec, hand_in)
         return hand_in
 
     try:
@@ -275,11 +275,11 @@ async def _linked(resources: Resources, progress: _Progress, draft: Draft) -> Ha
         stop.set()  # a cancel leaves the thread to itself: it must not copy on
 
 
-async def _taken_in(resources: Resources, order: Order, source: Source) -> HandIn:
+async def _taken_in(resources: Resources, order: WorkOrder, source: Sample) -> HandIn:
     stop = threading.Event()
     try:
         return await in_thread(
-            lambda: take_in(order.task.spec, source, resources.blobs, stop.is_set), resources.files
+            lambda: take_in(order.work.task.spec, source, resources.blobs, stop.is_set), resources.files
         )
     finally:
         stop.set()  # a cancel leaves the thread to itself: it must not copy on

@@ -18,9 +18,9 @@ from scorehost.spec.own_secrets import own_masker
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from scorehost.attempt.order import Order
     from scorehost.jobs.scoring import Clock
     from scorehost.model.ids import AttemptKey
+    from scorehost.model.order import Order
     from scorehost.model.result import Result, ScoringDigests
     from scorehost.runs.folder import JobFolder
     from scorehost.runs.journal import Journal
@@ -37,6 +37,7 @@ class Ledger:
         self.done: dict[AttemptKey, Scored] = {}
         self.carried: dict[AttemptKey, str] = {}  # those of `done` that an earlier job scored, and which
         self.phases: dict[AttemptKey, str] = {}  # of the attempts that run
+        self.metrics: Mapping[str, tuple[str, ...]] = {}  # ids of those that each task declares
         self.moved_at = clock.now()
         self.on_disk_full: Callable[[DiskFull], None] = lambda _error: None
         self._watch = watch
@@ -83,16 +84,16 @@ class Ledger:
 
         return emit
 
-    def started(self, order: Order) -> None:
+    def started(self, order: Order[Any]) -> None:
         """An attempt begins."""
         self.phases[order.key] = ""
         self.event("attempt_started", order.key, {"number": order.number})
 
-    def ended(self, order: Order) -> None:
+    def ended(self, order: Order[Any]) -> None:
         """An attempt runs no more, whatever came of it."""
         self.phases.pop(order.key, None)
 
-    def finished(self, order: Order, result: Result) -> Scored:
+    def finished(self, order: Order[Any], result: Result) -> Scored:
         """An attempt was published; durable when this returns."""
         one = self._kept(order, result)
         folder = self.folder.attempt(order.key)
@@ -108,27 +109,27 @@ class Ledger:
         self.event("attempt_finished", order.key, fields, durable=True, shown={"row": self.row(one)})
         return one
 
-    def found(self, order: Order, result: Result) -> None:
+    def found(self, order: Order[Any], result: Result) -> None:
         """An attempt was finished before: in an earlier sitting, or by the job that the result names."""
         self.done[order.key] = self._kept(order, result)
         if result.job_id != self.folder.job_id:
             self.carried[order.key] = result.job_id
 
-    def _kept(self, order: Order, result: Result) -> Scored:
+    def _kept(self, order: Order[Any], result: Result) -> Scored:
         # Of what is the same in most attempts one copy serves all: a job keeps some 300 bytes of each.
-        one = scored(result, order.task)
+        one = scored(result, self.metrics.get(order.key.task_id, ()))
         digests = one.digests
         if digests is not None:
             digests = self._digests.setdefault(digests.model_dump_json(), digests)
         return replace(one, key=order.key, digests=digests)
 
-    def carry(self, order: Order, result: Result, hashes: Mapping[str, str | None]) -> None:
+    def carry(self, order: Order[Any], result: Result, hashes: Mapping[str, str | None]) -> None:
         """An attempt that an earlier job scored stands in this one; `hashes` of its result and manifest."""
         self.found(order, result)
         fields = {"from": result.job_id, "number": result.attempt, "status": result.status, **hashes}
         self.event("attempt_carried", order.key, fields)
 
-    def set_aside(self, order: Order, number: int, kind: str, fields: Mapping[str, Any]) -> None:
+    def set_aside(self, order: Order[Any], number: int, kind: str, fields: Mapping[str, Any]) -> None:
         """Moves an attempt's folder to `tries/<key>/<number>` and tells so; it is unfinished again."""
         self.done.pop(order.key, None)
         self.carried.pop(order.key, None)
@@ -153,7 +154,7 @@ class Ledger:
             self._reasons[one.key] = reason(one, folder, private=self._private)
         return self._reasons[one.key]
 
-    def rows(self, orders: Iterable[Order]) -> tuple[Row, ...]:
+    def rows(self, orders: Iterable[Order[Any]]) -> tuple[Row, ...]:
         """The finished attempts as rows, by task, submission, sample and repeat in the order of the plan."""
         ordered = sorted(
             (order.key for order in orders if order.key in self.done),

@@ -5,140 +5,22 @@ from __future__ import annotations
 import dataclasses
 import os
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from scorehost.errors import UsageError
+from scorehost.jobs.carry import carry_over
 from scorehost.model.failure import KINDS
 from scorehost.model.result import Result
 from scorehost.model.spelling import near
-from scorehost.runs.folder import JobFolder, find_job
+from scorehost.runs.folder import JobFolder
 from scorehost.runs.journal import History, line_hash
-from scorehost.runs.record import JobRecord, SubmissionRecord, dataset_record, task_record
-from scorehost.scoring.rescore.carry import carry_over
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scorehost.attempt.order import Order
     from scorehost.jobs.ledger import Ledger
-    from scorehost.jobs.options import RunOptions
     from scorehost.jobs.plan import Plan
-    from scorehost.spec.dataset import Dataset
-
-NAMED = 5
-_PARTS = {
-    "spec": "task.yaml or --set",
-    "code": "evaluator.py, lib/ or shared/",
-    "gold": "gold",
-    "run": "run.py or what it uses",
-}
-
-
-def resumed_options(options: RunOptions) -> RunOptions:
-    """What the job of `--resume` was asked; how it runs (concurrency, retries, exit status, …) is `options`'.
-
-    Unchanged without `--resume`. UsageError when there is no such job, or when `options` asks for other
-    attempts. The dataset is to be loaded from the options that come out.
-    """
-    if options.resume is None:
-        return options
-    _refuse_other_attempts(options)
-    folder = find_job(options.out, options.resume)
-    was = folder.read_record().asked
-    _refuse_other_dataset(options.dataset, Path(was.dataset), folder.job_id)
-
-    def path(text: str | None) -> Path | None:
-        return None if text is None else Path(text)
-
-    return dataclasses.replace(
-        options,
-        dataset=Path(was.dataset),
-        tasks=was.tasks,
-        tags=was.tags,
-        limit=was.limit,
-        submissions=was.submissions,
-        submissions_dir=path(was.submissions_dir),
-        predictions=path(was.predictions),
-        repeat=was.repeat,
-        profiles=path(was.profiles),
-        parameters=was.parameters,
-        gold=path(was.gold),
-        name=was.name,
-        samples=was.samples,
-        parent=path(was.parent),
-        changed=was.changed,
-        staged=path(was.staged),
-        out=folder.path.parent,
-        resume=str(folder.path),
-    )
-
-
-def _refuse_other_attempts(options: RunOptions) -> None:
-    given = {
-        "--task": options.tasks,
-        "--tag": options.tags,
-        "--limit": options.limit,
-        "--submission": options.submissions,
-        "--submissions": options.submissions_dir,
-        "--predictions": options.predictions,
-        "--set": options.parameters,
-        "--gold": options.gold,
-        "--profiles": options.profiles,
-        "--name": options.name,
-        "--samples": options.samples,
-        "--repeat": options.repeat if options.repeat != 1 else None,
-    }
-    wrong = [name for name, value in given.items() if value]
-    if wrong:
-        raise UsageError(
-            f"{', '.join(wrong)} cannot go with --resume: a job keeps what it was asked.",
-            hint="Leave it out, or start a new job.",
-        )
-
-
-def _refuse_other_dataset(given: Path, was: Path, job_id: str) -> None:
-    if given != Path() and given.resolve() != was.resolve():
-        raise UsageError(
-            f"{given} is not the dataset of the job {job_id}, which is {was}: a job keeps what it was asked.",
-            hint="Leave it out, or start a new job.",
-        )
-
-
-def check_unchanged(record: JobRecord, dataset: Dataset, plan: Plan) -> None:
-    """Raises UsageError that names what is not as it was when the job began."""
-    changed: list[str] = []
-    if dataset_record(dataset).dataset_id != record.dataset.dataset_id:
-        changed.append(f"the dataset is {dataset.dataset_id}, not {record.dataset.dataset_id}")
-    changed += [f"the task {task_id} is gone" for task_id in sorted(set(record.tasks) - set(plan.tasks))]
-    changed += [f"the task {task_id} is new" for task_id in sorted(set(plan.tasks) - set(record.tasks))]
-    for task_id in sorted(set(record.tasks) & set(plan.tasks)):
-        was, now = record.tasks[task_id], task_record(plan.tasks[task_id])
-        parts = [words for part, words in _PARTS.items() if getattr(was, part) != getattr(now, part)]
-        if parts:
-            changed.append(f"{task_id}: {', '.join(parts)}")
-    changed += _changed_submissions(record, plan)
-    if not changed and plan.digest != record.plan.digest:
-        changed.append("a submission's folder has other samples")
-    if changed:
-        more = f"\n  and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
-        listed = "".join(f"\n  {line}" for line in changed[:NAMED])
-        raise UsageError(
-            f"The job {record.job_id} cannot go on, since its input changed:{listed}{more}",
-            hint="Put it back as it was, or start a new job: scores of different inputs are not one measure.",
-        )
-
-
-def _changed_submissions(record: JobRecord, plan: Plan) -> Iterator[str]:
-    was: dict[str, SubmissionRecord] = {one.name: one for one in record.submissions}
-    now = {one.name: one.record for one in plan.submissions}
-    yield from (f"the submission {name} is gone" for name in sorted(set(was) - set(now)))
-    yield from (f"the submission {name} is new" for name in sorted(set(now) - set(was)))
-    for name in sorted(set(was) & set(now)):
-        if was[name].digest != now[name].digest:
-            yield f"the submission {name}: {now[name].path}"
+    from scorehost.model.order import Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +42,15 @@ def parse_rerun(text: str | None) -> Rerun | None:
     return Rerun(kind if colon else None)
 
 
-def take_stock(plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None = None) -> tuple[Order, ...]:
+def take_stock(
+    plan: Plan[Any], history: History, ledger: Ledger, rerun: Rerun | None = None
+) -> tuple[Order[Any], ...]:
     """Puts the finished attempts into the ledger and gives the orders that are to run.
 
     A finished attempt is left byte for byte as it is; one of a parent's that stands is linked. A damaged one,
     and one that `rerun` asks for, is moved to `tries/` and told.
     """
-    todo: list[Order] = []
+    todo: list[Order[Any]] = []
     rerun_count = 0
     for order in plan.orders:
         found, why = _finished(order, ledger.folder, history)
@@ -201,7 +85,7 @@ def take_stock(plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None
     return tuple(todo)
 
 
-def _tell_of_the_last_try(order: Order, history: History, ledger: Ledger) -> None:
+def _tell_of_the_last_try(order: Order[Any], history: History, ledger: Ledger) -> None:
     """Journals a try whose folder was moved by a sitting that was killed before it wrote that line.
 
     Else the journal would go on to say that this try is the attempt, and call the next one damaged.
@@ -217,7 +101,9 @@ def _again(result: Result, rerun: Rerun | None) -> bool:
     return rerun.kind is None or result.error.kind == rerun.kind
 
 
-def _finished(order: Order, folder: JobFolder, history: History) -> tuple[tuple[Result, str] | None, str]:
+def _finished(
+    order: Order[Any], folder: JobFolder, history: History
+) -> tuple[tuple[Result, str] | None, str]:
     """The attempt's result and its hash; else None, and why it is damaged ("" when it is only unfinished)."""
     # Plain calls: this runs for each of tens of thousands of attempts before the first one starts.
     place = f"{folder.path}/attempts/{order.key.folder}"
@@ -240,7 +126,7 @@ def _finished(order: Order, folder: JobFolder, history: History) -> tuple[tuple[
     return (result, result_hash), ""
 
 
-def next_number(folder: JobFolder, order: Order) -> int:
+def next_number(folder: JobFolder, order: Order[Any]) -> int:
     """The number of the next try of this key: one more than the highest that is kept."""
     try:
         kept = os.listdir(folder.tries(order.key))  # noqa: PTH208 - plain calls, see _finished

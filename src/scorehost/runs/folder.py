@@ -18,7 +18,7 @@ from scorehost.files.atomic import PARTIAL, disk_errors, make_folder, write_atom
 from scorehost.model.ids import JOB_ID, AttemptKey, new_job_id
 from scorehost.model.json import dump
 from scorehost.model.spelling import near
-from scorehost.runs.record import JobRecord
+from scorehost.runs.record import JobRecord, parse_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ class JobFolder:
         """What job.json says; UsageError when it is missing or cannot be read."""
         path = self.path / JOB_FILE
         try:
-            return JobRecord.model_validate_json(path.read_bytes())
+            return parse_record(path.read_bytes())
         except FileNotFoundError:
             raise UsageError(f"{self.path} is no job: it has no {JOB_FILE}.") from None
         except (OSError, ValidationError) as error:

@@ -14,7 +14,7 @@ from scorehost.model.result import Result
 from scorehost.model.summary import Summary
 from scorehost.runs.folder import SUMMARY_FILE, JobFolder
 from scorehost.runs.journal import FILE, History, line_hash, read_history
-from scorehost.runs.scored import Scored, scored_with
+from scorehost.runs.scored import Scored, scored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ class ReadJob:
     def scored(self, attempt: Attempt) -> Scored:
         """The attempt as figures take it."""
         task = self.record.tasks.get(attempt.key.task_id)
-        return scored_with(attempt.result, () if task is None else task.metrics)
+        return scored(attempt.result, () if task is None else (metric.id for metric in task.metrics))
 
 
 def read_job(folder: JobFolder) -> ReadJob:

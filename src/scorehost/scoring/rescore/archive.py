@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from scorehost.attempt.folder import Manifest
 from scorehost.files.names import escaped
 from scorehost.runs.journal import line_hash
-from scorehost.runs.record import file_digest
+from scorehost.submissions.digests import file_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Where the artifacts of one sample are."""
+"""One sample of a submission: where its artifacts are."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Sample:
     """Where a sample's artifacts lie: below `folder` at their paths, or as texts by artifact id.
 
-    Both may be empty: then the submission hands in nothing, which an evaluator must still judge.
-    `refused` says why the hand-in could not even be looked into (a hostile archive, a link where its folder
-    should be): the attempt is ERROR invalid_submission with this message. `run`: the task's run phase makes
-    the artifacts.
+    Both may be empty: then nothing is handed in, which an evaluator must still judge. `refused` says why the
+    sample could not even be looked into (a hostile archive, a link where its folder should be): the attempt
+    is ERROR invalid_submission with this message. `run`: the task's run phase makes the artifacts.
     """
 
     folder: Path | None = None

@@ -9,11 +9,11 @@ from scorehost.errors import UsageError
 from scorehost.model.spelling import near
 
 if TYPE_CHECKING:
-    from scorehost.jobs.options import RunOptions
+    from scorehost.scoring.asked import ScoreAsked
     from scorehost.spec.dataset import Dataset, Task
 
 
-def selected_tasks(options: RunOptions, dataset: Dataset) -> tuple[Task, ...]:
+def selected_tasks(asked: ScoreAsked, dataset: Dataset) -> tuple[Task, ...]:
     """The tasks that match a glob and carry a tag (where such are asked for), the first `limit` by id.
 
     `--set` parameters are laid over the tasks' own. UsageError for a glob or tag that matches nothing.
@@ -21,23 +21,23 @@ def selected_tasks(options: RunOptions, dataset: Dataset) -> tuple[Task, ...]:
     if not dataset.tasks:
         raise UsageError(f"The dataset {dataset.root} has no tasks.", hint="Add tasks/<task_id>/task.yaml.")
     chosen = set(dataset.tasks)
-    if options.tasks:
+    if asked.tasks:
         chosen = set()
-        for glob in options.tasks:
+        for glob in asked.tasks:
             matching = {task_id for task_id in dataset.tasks if fnmatchcase(task_id, glob)}
             if not matching:
                 raise UsageError(f"No task matches --task {glob}.", hint=near(glob, dataset.tasks))
             chosen |= matching
-    if options.tags:
-        chosen &= _tagged(options.tags, dataset)
+    if asked.tags:
+        chosen &= _tagged(asked.tags, dataset)
     if not chosen:
         raise UsageError(
             "No task matches both --task and --tag.", hint="Each alone matches some; widen one of them."
         )
     tasks = [dataset.tasks[task_id] for task_id in sorted(chosen)]
-    if options.limit is not None:
-        tasks = tasks[: options.limit]
-    return tuple(_with_parameters(task, options) for task in tasks)
+    if asked.limit is not None:
+        tasks = tasks[: asked.limit]
+    return tuple(_with_parameters(task, asked) for task in tasks)
 
 
 def _tagged(tags: tuple[str, ...], dataset: Dataset) -> set[str]:
@@ -48,9 +48,9 @@ def _tagged(tags: tuple[str, ...], dataset: Dataset) -> set[str]:
     return {task_id for task_id, task in dataset.tasks.items() if set(tags) & set(task.spec.tags)}
 
 
-def _with_parameters(task: Task, options: RunOptions) -> Task:
-    if not options.parameters:
+def _with_parameters(task: Task, asked: ScoreAsked) -> Task:
+    if not asked.parameters:
         return task
-    parameters = {**task.spec.parameters, **options.parameters}
+    parameters = {**task.spec.parameters, **asked.parameters}
     spec = task.spec.model_copy(update={"parameters": parameters})
     return task.model_copy(update={"spec": spec})

@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scorehost.errors import UsageError
 from scorehost.files.atomic import disk_errors, make_folder
@@ -14,14 +14,14 @@ from scorehost.jobs.ledger import file_hash
 from scorehost.model.result import Result
 
 if TYPE_CHECKING:
-    from scorehost.attempt.order import Order
     from scorehost.jobs.ledger import Ledger
+    from scorehost.model.order import Order
 
 # A content that is linked too often already, or a file system without links.
 _NO_LINK = (errno.EMLINK, errno.EPERM, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
-def carry_over(source: Path, order: Order, ledger: Ledger) -> None:
+def carry_over(source: Path, order: Order[Any], ledger: Ledger) -> None:
     """Publishes the attempt in `source` in the job of `ledger` and journals it as carried over.
 
     It appears whole or not at all, and becomes durable with the caller's `os.sync`. Raises DiskFull, and
