@@ -57,6 +57,7 @@ async def job(
     resume: str | None = None,
     repeat: int = 1,
     stop_after: int | None = None,
+    at_a_time: int = 2,
     met: Callable[[Sitting, str], None] = lambda _sitting, _kind: None,
 ) -> tuple[Sitting, JobOutcome]:
     """Runs or resumes a job of the dataset's solutions; `met` is told of each event, by its kind."""
@@ -74,7 +75,7 @@ async def job(
         met(sitting, kind)
 
     asked = ScoreAsked(dataset=dataset, submissions=("solution",), repeat=repeat)
-    running = Running(out=out, concurrency=2, resume=resume)
+    running = Running(out=out, concurrency=at_a_time, resume=resume)
     outcome = await run(None if resume else asked, running, watch, stop, engine=in_memory)
     sitting.ended = time.perf_counter()
     return sitting, outcome

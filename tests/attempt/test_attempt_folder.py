@@ -10,11 +10,13 @@ import stat
 import pytest
 from hand_ins import spec_of, taken, tree_artifact, write_raw
 
-from scorehost.attempt.folder import Manifest, drafted
+from scorehost.attempt.archived import link_submission
 from scorehost.errors import DiskFull, Interrupted
 from scorehost.model.check import CheckRow
 from scorehost.model.json import canonical, parse
 from scorehost.model.result import Digests, Result, Versions
+from scorehost.runs.draft import drafted
+from scorehost.runs.manifest import Manifest
 
 RESULT = Result(
     job_id="20261130-074512-7f3a",
@@ -103,7 +105,7 @@ def test_a_folder_that_is_there_is_never_replaced(target):
 
 def test_the_manifest_lists_every_file_with_its_sha256_and_size(target, odd_hand_in):
     with drafted(target) as draft:
-        draft.link_submission(spec_of(tree_artifact()), odd_hand_in)
+        link_submission(draft, spec_of(tree_artifact()), odd_hand_in)
         draft.write("logs/evaluator.log", b"\x00\xff")
         draft.close(RESULT, (CheckRow(id="c", status="PASS"),))
     manifest = manifest_of(target)
@@ -124,7 +126,7 @@ def test_the_manifest_lists_every_file_with_its_sha256_and_size(target, odd_hand
 
 def test_folders_are_0700_and_files_0600_but_for_the_execute_bit(target, odd_hand_in):
     with drafted(target) as draft:
-        draft.link_submission(spec_of(tree_artifact()), odd_hand_in)
+        link_submission(draft, spec_of(tree_artifact()), odd_hand_in)
         draft.close(RESULT, ())
     for path in target.rglob("*"):
         private = 0o700 if path.is_dir() or path.name == "plain" else 0o600
@@ -134,7 +136,7 @@ def test_folders_are_0700_and_files_0600_but_for_the_execute_bit(target, odd_han
 
 def test_what_was_scored_is_linked_and_not_copied(target, odd_hand_in):
     with drafted(target) as draft:
-        draft.link_submission(spec_of(tree_artifact()), odd_hand_in)
+        link_submission(draft, spec_of(tree_artifact()), odd_hand_in)
     assert (target / "artifacts/tree/plain").stat().st_nlink == 2
 
 
@@ -145,7 +147,7 @@ def test_a_content_that_cannot_be_linked_once_more_is_copied(target, odd_hand_in
 
     monkeypatch.setattr(os, "link", refuse)
     with drafted(target) as draft:
-        draft.link_submission(spec_of(tree_artifact()), odd_hand_in)
+        link_submission(draft, spec_of(tree_artifact()), odd_hand_in)
         draft.settle()
     plain = target / "artifacts/tree/plain"
     assert plain.read_bytes() == b"content of plain"
@@ -197,7 +199,7 @@ def test_every_file_and_folder_is_on_disk_before_it_is_shown_and_the_name_after(
         rename(source, goal, **more)
 
     with drafted(target) as draft:
-        draft.link_submission(spec_of(tree_artifact()), odd_hand_in)
+        link_submission(draft, spec_of(tree_artifact()), odd_hand_in)
         draft.write("logs/evaluator.log", b"log")
         draft.close(RESULT, ())
         with monkeypatch.context() as patch:
@@ -227,7 +229,7 @@ def test_a_thread_that_nobody_waits_for_any_more_links_nothing_into_a_draft(targ
         late.append(draft)
         raise KeyboardInterrupt
     with pytest.raises(Interrupted):
-        late[0].link_submission(spec_of(tree_artifact()), odd_hand_in)
+        link_submission(late[0], spec_of(tree_artifact()), odd_hand_in)
     assert names_in(target.parent) == []
 
 

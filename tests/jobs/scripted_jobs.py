@@ -170,7 +170,12 @@ class Script:
 
 
 class FakeClock:
-    """Time that passes only when someone sleeps: it goes on to the earliest moment that anyone waits for."""
+    """Time that passes only when someone sleeps: it goes on to the earliest moment that anyone waits for.
+
+    While the job's disk is at work it stands.
+    """
+
+    writer = None
 
     def __init__(self) -> None:
         self.time = 0.0
@@ -188,7 +193,7 @@ class FakeClock:
             while self.time < due:
                 await anyio.lowlevel.checkpoint()
                 if min(self._due) == due:
-                    self._quiet += 1
+                    self._quiet = 0 if self.writer and self.writer.busy else self._quiet + 1
                     if self._quiet > 50:  # whoever was woken had its turn
                         self.time = due
         finally:
@@ -214,9 +219,11 @@ def planned(dataset: Dataset, staging: Path, **options) -> tuple[Plan, list[str]
 class ScriptedSitting(Sitting):
     """A score job without an engine: real plans, and a script in place of hosts."""
 
-    def __init__(self, chosen: Chosen, running: Running, script, ping=answering, images=None) -> None:
+    def __init__(
+        self, chosen: Chosen, running: Running, script, *, ping=answering, images=None, clock=None
+    ) -> None:
         self.chosen, self.running, self.script = chosen, running, script
-        self.pinged, self.images = ping, images
+        self.pinged, self.images, self.clock = ping, images, clock
         profile = chosen.dataset.profiles.concurrency
         self.concurrency = running.concurrency or (4 if profile == "auto" else profile)
 
@@ -227,7 +234,9 @@ class ScriptedSitting(Sitting):
         )
 
     @asynccontextmanager
-    async def open(self, _plan, _place):
+    async def open(self, _plan, place):
+        if isinstance(self.clock, FakeClock):
+            self.clock.writer = place.writer
         yield self.script
 
     async def ping(self) -> None:
@@ -252,7 +261,9 @@ def run(
     if running.resume is not None:
         record = find_job(running.out, running.resume).read_record()
         asked = asked_before(kind, record, replace(asked, dataset=options.get("dataset", Path())))
-    sitting = ScriptedSitting(choose(asked, dataset), running, script or Script(), ping, images)
+    sitting = ScriptedSitting(
+        choose(asked, dataset), running, script or Script(), ping=ping, images=images, clock=clock
+    )
     events = watch if watch is not None else []
 
     async def main():

@@ -15,8 +15,10 @@ from scorehost.attempt.work import Work
 from scorehost.errors import UsageError
 from scorehost.model.ids import AttemptKey
 from scorehost.model.order import Order
-from scorehost.runs.folder import JobFolder, locked, new_folder, sweep
+from scorehost.runs.claim import locked
+from scorehost.runs.folder import JobFolder, new_folder
 from scorehost.runs.journal import FILE, read_history
+from scorehost.runs.sweep import sweep
 from scorehost.submissions.sample import Sample
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,10 @@ from scorehost.api.running import conducted, resolved
 from scorehost.audit.asking import with_made_up
 from scorehost.audit.clock import PLACE, clock_readers, solutions_ahead
 from scorehost.audit.report import report_of, told_before
+from scorehost.audit.staging import staged_at, staging_place
 from scorehost.engine.opening import open_engine
 from scorehost.errors import UsageError
+from scorehost.runs.claim import claimed
 from scorehost.scoring.asked import ScoreAsked
 from scorehost.scoring.choosing import choose
 from scorehost.scoring.kind import ScoreKind
@@ -43,6 +46,20 @@ async def audit(
     moved, as a second job in the folder of the first. The job stays, with audit.json; what was made up for it
     is archived in it. Raises as `run` does.
     """
+    with ExitStack() as hold:
+        return await _audited(asked, running, watch, hold, attacks=attacks, stop=stop, engine=engine)
+
+
+async def _audited(
+    asked: ScoreAsked | None,
+    running: Running,
+    watch: Watch,
+    hold: ExitStack,
+    *,
+    attacks: bool,
+    stop: anyio.Event | None,
+    engine: OpenEngine,
+) -> AuditReport:
     begun = time.monotonic()
     resume = running.resume
     _kind, known, running = resolved(asked, running)
@@ -50,15 +67,19 @@ async def audit(
         raise UsageError(f"{resume} is not an audit.", hint="Continue it with `scorehost run --resume`.")
     if running.resume is not None and (told := told_before(known, Path(running.resume))) is not None:
         return told
+    if known.staged is not None and staged_at(known.staged):
+        hold.enter_context(claimed(known.staged, "audit"))
     chosen = choose(known)
     if resume is None:
-        chosen = with_made_up(chosen, running.out, attacks=attacks)
+        place = hold.enter_context(staging_place(running.out))
+        chosen = with_made_up(chosen, running.out, attacks=attacks, place=place)
     running = dataclasses.replace(running, exit_on="fail")
     stop = stop or anyio.Event()
     outcome = await conducted(ScoreKind(engine, chosen), chosen.asked, running, watch, stop)
     moved = None
     readers = clock_readers(chosen.tasks)
     if readers and outcome.status == "complete":
+        hold.enter_context(claimed(outcome.folder, "audit"))
         ahead = solutions_ahead(chosen, readers, outcome.folder / PLACE)
         beside = dataclasses.replace(running, out=outcome.folder / PLACE, resume=None)
         moved = await conducted(ScoreKind(engine, ahead), ahead.asked, beside, watch, stop)

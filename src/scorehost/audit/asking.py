@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 NAME = "audit"
 
 
-def with_made_up(chosen: Chosen, out: Path, *, attacks: bool) -> Chosen:
-    """The same tasks with the submissions of an audit; mutants and attacks are written below `out`/audits.
+def with_made_up(chosen: Chosen, out: Path, *, attacks: bool, place: Path | None = None) -> Chosen:
+    """The same tasks with the submissions of an audit; mutants and attacks are written into `place`, which
+    its caller has claimed (None: one that nobody has). What deleted audits left below `out`/audits goes.
 
-    What deleted audits left there goes. Raises UsageError when submissions were named, DiskFull.
+    Raises UsageError when submissions were named, DiskFull.
     """
     asked, tasks = chosen.asked, chosen.tasks
     if asked.submissions or asked.submissions_dir is not None or asked.predictions is not None:
@@ -30,7 +31,7 @@ def with_made_up(chosen: Chosen, out: Path, *, attacks: bool) -> Chosen:
     words = ["solution"] if any(task.solution is not None for task in tasks) else []
     words += ["empty", *(f"wrong:{name}" for name in sorted({name for task in tasks for name in task.wrong}))]
     sweep_staged(out)
-    place = out.absolute() / PLACE / new_job_id()
+    place = place or out.absolute() / PLACE / new_job_id()
     stage(tasks, place, with_attacks=attacks)
     asked = dataclasses.replace(asked, submissions=tuple(words), staged=place, name=asked.name or NAME)
     return dataclasses.replace(chosen, asked=asked)

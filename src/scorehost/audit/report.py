@@ -11,9 +11,11 @@ from scorehost.audit.judging import judge
 from scorehost.audit.staging import read_kit, remove_staged, staged_at
 from scorehost.errors import UsageError
 from scorehost.files.atomic import write_atomic
+from scorehost.files.below import Unread, read_below
 from scorehost.model.audit import AuditReport
 from scorehost.model.json import dump
 from scorehost.runs.folder import JobFolder
+from scorehost.runs.reader import RECORD_BYTES
 from scorehost.runs.reading import read_job
 
 if TYPE_CHECKING:
@@ -80,8 +82,8 @@ def told_before(asked: ScoreAsked, folder: Path) -> AuditReport | None:
     if asked.staged is None or staged_at(asked.staged):
         return None
     try:
-        return AuditReport.model_validate_json((folder / REPORT).read_bytes())
-    except (OSError, ValidationError):
+        return AuditReport.model_validate_json(read_below(folder, REPORT, RECORD_BYTES))
+    except (Unread, ValidationError):
         return None
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
+import anyio
+
 from scorehost import __version__
-from scorehost.errors import DiskFull
+from scorehost.aio.aside import aside
+from scorehost.errors import DiskTrouble
 from scorehost.files.atomic import write_atomic
 from scorehost.jobs.checks import check_running, check_unchanged
 from scorehost.jobs.exit_status import exit_status, nothing_could_run
@@ -22,21 +25,20 @@ from scorehost.jobs.summary import mixed_tasks, summarise
 from scorehost.model.ids import utc_now
 from scorehost.model.json import dump
 from scorehost.runs.folder import (
-    SUMMARY_FILE,
     JobFolder,
     find_job,
     known_folder,
     new_folder,
     point_latest,
-    sweep,
 )
 from scorehost.runs.journal import FILE, History, line_hash, open_journal, read_history
+from scorehost.runs.reader import SUMMARY_FILE
 from scorehost.runs.record import JobRecord, PlanRecord
+from scorehost.runs.sweep import sweep
+from scorehost.runs.writer import Writer, open_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import anyio
+    from collections.abc import AsyncIterator, Callable
 
     from scorehost.jobs.kind import Kind, Sitting
     from scorehost.jobs.running import Running
@@ -58,41 +60,42 @@ async def run_job(
 
     What scores is opened once the plan stands and the job's folder exists; `stop` asks the job to end, and
     running attempts are cancelled. Whatever happens once attempts may start, summary.json and the last events
-    are written. Raises InputError for what was asked wrongly, DiskFull when the job cannot even begin, and
+    are written. Raises InputError for what was asked wrongly, DiskTrouble when the job cannot even begin, and
     what opening raises: then a new job leaves no folder. The plan comes before any attempt. `begun` is told
     the job's id when what scores is about to be opened.
     """
     time = clock or SystemClock()
     check_running(running)
     rerun = parse_rerun(running.rerun)
-    with _folder(running) as folder:
-        warnings: list[str] = []
+    warnings: list[str] = []
+    async with _folder(running, warnings) as folder, open_writer(folder.path) as writer:
         plan = await sitting.plan(Desk(folder.incoming, warnings.append))
-        record = _record(kind, plan, folder, warnings)
-        folder.reserve(len(plan.subject.tasks) + len(plan.subject.submissions) + len(plan.tags))
+        record = await aside(lambda: _record(kind, plan, folder, warnings))
+        parts = len(plan.subject.tasks) + len(plan.subject.submissions) + len(plan.tags)
+        await writer.do(lambda: folder.reserve(parts))
         upcoming = Upcoming()
-        history = read_history(folder.path / FILE) if folder.begun else History()
-        place = JobPlace(folder.job_id, folder.path, upcoming, history.calls)
+        history = await aside(lambda: read_history(folder.path / FILE)) if folder.begun else History()
+        place = JobPlace(folder.job_id, folder.path, upcoming, writer, history.calls)
         begun(folder.job_id)
         async with sitting.open(plan, place) as score:
             if not folder.begun:
-                folder.write_record(record)
+                await writer.do(lambda: folder.write_record(record))
             with open_journal(folder.path, history) as journal:
-                ledger = Ledger(folder, journal, watch, time, private=running.private)
+                ledger = Ledger(folder, journal, writer, watch, time, private=running.private)
                 ledger.calls = history.calls
                 ledger.metrics = {
                     task_id: tuple(metric.id for metric in task.metrics)
                     for task_id, task in plan.subject.tasks.items()
                 }
-                job = _Job(kind, running, folder, record, plan, ledger)
+                job = _Job(kind, running, folder, record, plan, ledger, writer)
                 end = End("interrupted")
                 try:
                     for text in warnings:
                         ledger.warn(text)
                     for what, fields in place.notes:
                         ledger.event(what, fields=fields)
-                    todo = take_stock(plan, history, ledger, rerun)
-                    job.announce(todo)
+                    todo = await take_stock(plan, history, ledger, rerun)
+                    await job.announce(todo)
                     retries = running.retry_errors if kind.retries == "machinery" else 0
                     pace = Pace(sitting.concurrency, retries, running.fail_fast)
                     schedule = Schedule(
@@ -100,20 +103,21 @@ async def run_job(
                     )
                     upcoming.look = schedule.upcoming
                     end = await schedule.run(stop)
-                except DiskFull as error:
+                except DiskTrouble as error:
                     end = End("disk", str(error))
                 finally:
-                    outcome = job.close(end)
+                    with anyio.CancelScope(shield=True):  # every wait inside has an end of its own
+                        outcome = await job.close(end)
                 return outcome
 
 
-@contextmanager
-def _folder(running: Running) -> Iterator[JobFolder]:
+@asynccontextmanager
+async def _folder(running: Running, warnings: list[str]) -> AsyncIterator[JobFolder]:
     if running.resume is not None:
         with known_folder(find_job(running.out, running.resume)) as folder:
             yield folder
         return
-    sweep(running.out)
+    warnings += await aside(lambda: sweep(running.out))
     with new_folder(running.out) as folder:
         yield folder
 
@@ -146,18 +150,18 @@ class _Job(Generic[A, W]):
     record: JobRecord
     plan: Plan[W]
     ledger: Ledger
+    writer: Writer
 
-    def announce(self, todo: tuple[Order[Any], ...]) -> None:
+    async def announce(self, todo: tuple[Order[Any], ...]) -> None:
         planned, done = len(self.plan.orders), len(self.plan.orders) - len(todo)
-        job_hash = line_hash((self.folder.path / "job.json").read_bytes())
         counts = {"planned": planned, "done": done}
-        self.ledger.event(
+        await self.ledger.flush()
+        await self.ledger.durably(
             "job_started",
-            fields={**counts, "job": job_hash, **self._parent()},
-            durable=True,
+            fields={**counts, "job": await self.writer.do(self.folder.record_hash), **self._parent()},
             shown={**counts, "folder": str(self.folder.path)},
         )
-        warning = point_latest(self.folder)
+        warning = await self.writer.do(lambda: point_latest(self.folder))
         if warning:
             self.ledger.warn(warning)
 
@@ -165,9 +169,12 @@ class _Job(Generic[A, W]):
         parent = self.record.parent
         return {} if parent is None else {"parent": parent.job_id, "parent_root": parent.root_hash}
 
-    def close(self, end: End) -> JobOutcome:
+    async def close(self, end: End) -> JobOutcome:
         """Writes summary.json and the last event, whatever ended the job."""
-        self.folder.release()
+        with suppress(DiskTrouble):  # what could not be told is told by how the job ends
+            await self.writer.do(self.folder.release)
+            await self.ledger.flush()
+            await self.ledger.explain()
         attempts = self.ledger.done
         status, message = self._status(end)
         summary = summarise(
@@ -189,11 +196,11 @@ class _Job(Generic[A, W]):
             mean_score=summary.mean_score,
         )
         try:
-            self._write(summary, code)
-        except DiskFull as error:
+            await self._write(summary, code)
+        except DiskTrouble as error:
             # The attempts are safe; only their sum is missing, and a resume writes it.
             message = str(error)
-            code = code if code == 130 else DiskFull.exit_status  # noqa: PLR2004 - a signal says more
+            code = code if code == 130 else DiskTrouble.exit_status  # noqa: PLR2004 - a signal says more
         return JobOutcome(
             job_id=self.folder.job_id,
             folder=self.folder.path,
@@ -205,13 +212,12 @@ class _Job(Generic[A, W]):
             message=message,
         )
 
-    def _write(self, summary: Summary, code: int) -> None:
+    async def _write(self, summary: Summary, code: int) -> None:
         data = dump(summary.model_dump(mode="json"))
-        write_atomic(self.folder.path / SUMMARY_FILE, data)
-        self.ledger.event(
+        await self.writer.do(lambda: write_atomic(self.folder.path / SUMMARY_FILE, data))
+        await self.ledger.durably(
             "job_finished",
             fields={"status": summary.status, "exit_status": code, "summary": line_hash(data)},
-            durable=True,
         )
 
     def _status(self, end: End) -> tuple[JobStatus, str]:

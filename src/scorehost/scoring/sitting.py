@@ -90,6 +90,7 @@ class ScoreSitting(Sitting[Work]):
                     upcoming=place.upcoming,
                     agents=agents,
                     keep=running.keep,
+                    writer=place.writer,
                 )
             )
             yield functools.partial(score_attempt, resources)

@@ -14,7 +14,8 @@ from scorehost.attempt.work import Work
 from scorehost.errors import UsageError
 from scorehost.jobs.plan import Plan, Warn
 from scorehost.model.order import Order
-from scorehost.runs.folder import JobFolder, locked
+from scorehost.runs.claim import locked
+from scorehost.runs.folder import JobFolder
 from scorehost.runs.reading import Attempt, ReadJob, read_job
 from scorehost.runs.record import ParentRecord
 from scorehost.scoring.rescore.archive import damage, undeclared
