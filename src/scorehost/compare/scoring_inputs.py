@@ -26,7 +26,7 @@ Recipes = dict[str, set[str | None]]
 """image id -> digests of the recipes that it was said to be built from"""
 
 
-def scoring_differences(_a: ReadJob, _b: ReadJob, pairs: Sequence[AttemptPair]) -> tuple[Difference, ...]:
+def scoring_differences(a: ReadJob, b: ReadJob, pairs: Sequence[AttemptPair]) -> tuple[Difference, ...]:
     """What differs over the attempts that both jobs have."""
     found: list[Difference] = []
     by_task: dict[str, list[AttemptPair]] = defaultdict(list)
@@ -34,9 +34,17 @@ def scoring_differences(_a: ReadJob, _b: ReadJob, pairs: Sequence[AttemptPair]) 
         by_task[pair[0].key.task_id].append(pair)
     for part, words in _PARTS.items():
         tasks = [task_id for task_id, own in sorted(by_task.items()) if _part_differs(own, part)]
-        if tasks:
-            found.append(Difference(what=part, kind="scoring", text=words, tasks=tuple(tasks)))
+        if part == "task":
+            known = [one for one in tasks if one in a.record.tasks and one in b.record.tasks]
+            defaults = [one for one in known if a.record.by_dataset_file(b.record, one)]
+            tasks = [one for one in tasks if one not in defaults]
+            found += _difference(part, "dataset.yaml differs", defaults)
+        found += _difference(part, words, tasks)
     return (*found, *_images(by_task))
+
+
+def _difference(part: str, words: str, tasks: Sequence[str]) -> list[Difference]:
+    return [Difference(what=part, kind="scoring", text=words, tasks=tuple(tasks))] if tasks else []
 
 
 def _part_differs(pairs: Iterable[AttemptPair], part: str) -> bool:

@@ -24,7 +24,7 @@ MODE = 0o644  # it belongs beside the dataset's other files, for everybody
 _ROOM = 64 * 1024 * 1024
 _NAMED = 8
 _PARTS = {
-    "spec": "task.yaml",
+    "spec": "task.yaml or dataset.yaml",
     "code": "evaluator.py, lib/ or shared/",
     "gold": "gold",
     "run": "run.py or data/",
