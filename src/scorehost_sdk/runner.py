@@ -172,17 +172,18 @@ class Channel:
 
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Dict[str, Any]] = loop.create_future()
-
-        def settle(reply: Dict[str, Any]) -> None:
-            if not future.done():
-                future.set_result(reply)
+        settle = lambda reply: None if future.done() else future.set_result(reply)  # noqa: E731
 
         def deliver(reply: Dict[str, Any]) -> None:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(settle, reply)
 
-        self._request(message, stdin, deliver)
-        return await future
+        number = self._request(message, stdin, deliver)
+        try:
+            return await future
+        finally:
+            if self._waiting.pop(number, None) is not None:  # cancelled: what it runs must not go on unheard
+                self.post({"kind": "cancel", "request": number})
 
 
 def _harden() -> bool:
@@ -321,7 +322,8 @@ def _is_closed(path: Any) -> bool:
 def _agent_kind(error: BaseException) -> Optional[Tuple[str, str]]:
     from scorehost_sdk import faults
 
-    if isinstance(error, (faults.AdapterFault, faults.LimitReached)) and error.kind in faults.AGENT_KINDS:
+    ours = (faults.AdapterFault, faults.LimitReached, faults.ReplyError)
+    if isinstance(error, ours) and error.kind in faults.AGENT_KINDS:
         return error.kind, f"the evaluator did not catch that a call of an agent failed ({error.kind})"
     return None
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from scorehost.adapters.faults import AdapterFault
+from scorehost.adapters.faults import failed
+from scorehost.model.exec_result import ExecResult
 from scorehost.model.frozen import Frozen
 
 _KEYS = {"argv", "stdin", "timeout"}
@@ -20,39 +21,30 @@ class ExecAsk(Frozen):
     timeout: float | None = None
 
 
-class ExecAnswer(Frozen):
-    """How it went; streams are bytes as the host gave them. `error`: why nothing was run, else empty."""
-
-    exit_code: int | None
-    stdout: bytes = b""
-    stderr: bytes = b""
-    truncated: bool = False
-    timed_out: bool = False
-    oom_killed: bool = False
-    host_lost: bool = False
-    duration_seconds: float = 0.0
-    error: str = ""
-
-    def wire(self) -> dict[str, Any]:
-        """`{"exec_result": …}`; bytes that are not UTF-8 come out replaced."""
-        value = self.model_dump(exclude={"stdout", "stderr"})
-        value["stdout"] = self.stdout.decode("utf-8", "replace")
-        value["stderr"] = self.stderr.decode("utf-8", "replace")
-        return {"exec_result": value}
+class NotRun(Exception):
+    """Nothing was run, and the adapter is told why; the call goes on."""
 
 
-ExecCall = Callable[[ExecAsk], Awaitable[ExecAnswer]]
-"""Runs one exec in the host of the session. What it raises ends the call and comes out of `Roles.call`."""
+def wire(answer: ExecResult | NotRun) -> dict[str, Any]:
+    """`{"exec_result": …}`; bytes that are not UTF-8 come out replaced. `error`: why nothing was run."""
+    if isinstance(answer, NotRun):
+        return {"exec_result": {**ExecResult(exit_code=None).as_text(), "error": str(answer)}}
+    return {"exec_result": {**answer.as_text(), "error": ""}}
+
+
+ExecCall = Callable[[ExecAsk], Awaitable[ExecResult]]
+"""Runs one exec in the host of the session. NotRun is told to the adapter; anything else that it raises ends
+the call and comes out of `Roles.call`."""
 
 
 def read_ask(value: Any) -> ExecAsk:
-    """The request in `{"exec": value}`. AdapterFault (adapter_malformed) names what is wrong."""
+    """The request in `{"exec": value}`. CallFailed (adapter_malformed) names what is wrong."""
     if not isinstance(value, dict) or set(value) - _KEYS:
         text = f"an exec must be an object of {', '.join(sorted(_KEYS))}"
-        raise AdapterFault("adapter_malformed", text)
+        raise failed("adapter_malformed", text)
     fault = _fault(value)
     if fault:
-        raise AdapterFault("adapter_malformed", f"an exec that the adapter asked for: {fault}")
+        raise failed("adapter_malformed", f"an exec that the adapter asked for: {fault}")
     timeout = value.get("timeout")
     return ExecAsk(
         argv=tuple(value["argv"]),

@@ -31,10 +31,11 @@ from scorehost.attempt.work import WorkOrder
 from scorehost.errors import AttemptFailed, DiskTrouble, EngineRefused, EngineTimeout, EngineUnreachable
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.evaluation import Evaluation, evaluate
-from scorehost.hosts.execs import FAULTY, ExecOutcome
+from scorehost.hosts.exec_ends import FAULTY
 from scorehost.hosts.host import Site
 from scorehost.hosts.kept import Keeper
 from scorehost.hosts.shared import taken_over
+from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
 from scorehost.model.result import Digests, HostUsage, Result
@@ -177,7 +178,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         image = await resources.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
         layout = laid_out(task.spec, taken)
 
-    def keep(name: str, outcome: ExecOutcome) -> None:
+    def keep(name: str, outcome: ExecResult) -> None:
         for stream, data in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
             if data:
                 _keep_log(resources, progress, draft, f"logs/{name}.{stream}.log", data)
@@ -210,7 +211,8 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         vacated=progress.run.vacated,
     )
     try:
-        value = await evaluate(evaluation)
+        with resources.images.using(image):
+            value = await evaluate(evaluation)
     finally:
         progress.hosts = evaluation.hosts
         if evaluation.log is not None:

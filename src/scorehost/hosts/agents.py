@@ -1,4 +1,4 @@
-"""What hosts need of agents: sessions that answer, and the ways in which a call of one can fail."""
+"""What hosts need of agents: sessions that answer."""
 
 from __future__ import annotations
 
@@ -7,26 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from scorehost.errors import ScorehostError
-from scorehost.hosts.execs import ExecOutcome
-from scorehost.hosts.frames import BudgetSpent
+from scorehost.model.exec_result import ExecResult
 
 
 class UnknownRole(ScorehostError):
     """The task does not list the role, or the job's profile does not let it play in this phase."""
-
-
-class AgentFault(ScorehostError):
-    """A call has no reply, for a reason on the agent's side; `kind` is one of `scorehost.model.failure`."""
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
-
-
-class JobBudgetSpent(BudgetSpent):
-    """The whole job may make no more calls (`--max-calls`, `--max-tokens`)."""
-
-    kind = "budget_spent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +23,7 @@ class Work:
     seconds: float | None = None
 
 
-WorkPlace = Callable[[Work], Awaitable[ExecOutcome]]
+WorkPlace = Callable[[Work], Awaitable[ExecResult]]
 """Runs a program in the host of a session. Raises BudgetSpent, AttemptFailed, EngineError."""
 
 
@@ -46,7 +31,7 @@ class AgentSession(Protocol):
     """One conversation.
 
     Both calls give the value of a reply frame: `request_id`, `input_tokens`, `output_tokens` (None: not told)
-    and `output`, or `status` and `reason`. They raise AgentFault, BudgetSpent, and what the place raises.
+    and `output`, or `status` and `reason`. They raise CallFailed, BudgetSpent, and what the place raises.
     """
 
     async def invoke(self, prompt: str) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scorehost.errors import Interrupted
-from scorehost.files.atomic import disk_errors, make_folder, sync_folder, write_all
+from scorehost.files.atomic import disk_errors, disk_trouble, make_folder, sync_folder, write_all
 from scorehost.files.durable import make_durable
 from scorehost.files.names import escaped
 from scorehost.files.removal import remove_tree
@@ -23,8 +23,6 @@ from scorehost.runs.blobs import Blobs, HeldBlobs, copy_into, linked_or_opened
 from scorehost.runs.manifest import MANIFEST_FILE, Manifest, ManifestFile
 from scorehost.runs.reader import CHECKS_FILE, RESULT_FILE
 from scorehost.spec.own_secrets import own_masker
-
-_HELD = ".held"
 
 
 class Draft:
@@ -41,6 +39,7 @@ class Draft:
         self._files: dict[str, ManifestFile] = {}
         self._unsettled: list[str] = []
         self._top = os.fspath(folder)
+        self._held = f"{self._top}/.held"  # what was taken in and has no place yet
         self._made: set[str] = set()  # the folders of the draft
         self._turn = threading.Lock()
         self._dropped = False
@@ -62,7 +61,7 @@ class Draft:
     def write(self, path: str, data: bytes) -> None:
         """Writes one file. Raises DiskFull."""
         target = self._place(path)
-        with disk_errors(self._folder, len(data)):
+        with disk_trouble(self._folder, len(data)):
             descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             try:
                 write_all(descriptor, data)
@@ -83,7 +82,7 @@ class Draft:
     def holding(self, blobs: Blobs) -> HeldBlobs:
         """The blobs for what this draft takes in: each content stays from the moment it is stored."""
         self.begin()
-        held = self._folder / _HELD
+        held = Path(self._held)
         make_folder(held)
         return HeldBlobs(blobs, held)
 
@@ -93,14 +92,14 @@ class Draft:
         In a thread it raises Interrupted soon after the draft was dropped, and makes nothing any more.
         """
         descriptor = None
-        with self.wanted(), disk_errors(self._folder, size):
+        with self.wanted(), disk_trouble(self._folder, size):
             target = self._place(path)
-            if source.parent.name == _HELD and source.is_relative_to(self._folder):
-                os.rename(source, target)  # noqa: PTH104 - one of thousands
+            if os.path.dirname(source) == self._held:  # noqa: PTH120 - one of thousands
+                os.rename(source, target)  # noqa: PTH104
             else:
                 descriptor = linked_or_opened(source, target)
         if descriptor is not None:  # a copy may take long: who drops the draft must not wait for it
-            with disk_errors(self._folder, size):
+            with disk_trouble(self._folder, size):
                 copy_into(source, descriptor)
         self._unsettled.append(target)
         self._note(path, size, sha256)
@@ -108,8 +107,7 @@ class Draft:
 
     def let_go(self) -> None:
         """Gives up what was held and not linked."""
-        if (self._folder / _HELD).exists():
-            remove_tree(self._folder / _HELD)
+        remove_tree(Path(self._held))
 
     @contextmanager
     def wanted(self) -> Iterator[None]:
@@ -189,7 +187,7 @@ class Draft:
     def _make(self, folder: str) -> None:
         if folder not in self._made:
             self._make(folder.rpartition("/")[0])
-            with disk_errors(self._folder, 4096), suppress(FileExistsError):
+            with disk_trouble(self._folder, 4096), suppress(FileExistsError):
                 os.mkdir(folder, 0o700)  # noqa: PTH102 - plain calls: these are most of what an attempt costs
             self._made.add(folder)
 
