@@ -63,6 +63,7 @@ class AttemptAgents:
     warnings: list[str] = field(default_factory=list)
     _lines: dict[str, list[bytes]] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
+    role_digests: dict[str, str] = field(default_factory=dict)  # of the roles that the verdict rests on
 
     def during(self, phase: Literal[Phase.RUN, Phase.EVALUATE]) -> PhaseAgents:
         """What a host of that phase may ask."""
@@ -84,6 +85,9 @@ class AttemptAgents:
             raise BudgetSpent(f"{text} (limits.agent_invocations)")
         self.job.begin_call()
         self.invocations += 1
+        bound = self.job.roles.bound.get(role)
+        if bound is not None and phase is Phase.EVALUATE:
+            self.role_digests[role] = bound.digest
         folder = FOLDERS[phase]
         number = self._numbers[folder] = self._numbers.get(folder, 0) + 1
         told = {"number": number, "phase": phase.value, "role": role, "mode": request.mode}

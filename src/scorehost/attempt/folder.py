@@ -11,16 +11,25 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from scorehost.errors import Interrupted
 from scorehost.files.atomic import disk_errors, make_folder, sync_folder, write_all
 from scorehost.files.names import escaped
 from scorehost.model import json
 from scorehost.model.check import MAX_BYTES, CheckRow
-from scorehost.model.frozen import Frozen
 from scorehost.model.masking import Masker
-from scorehost.model.result import Result
+from scorehost.model.result import Result, result_bytes
+from scorehost.runs.manifest import (
+    MANIFEST_FILE,
+    SALTS_FILE,
+    Manifest,
+    ManifestFile,
+    fresh_salts,
+    listed_digest,
+    manifest_bytes,
+)
+from scorehost.runs.privacy import CHECKS_FILE, RESULT_FILE, is_private
 from scorehost.spec.own_secrets import own_masker
 from scorehost.spec.task import TaskSpec
 from scorehost.submissions.intake import HandIn
@@ -29,27 +38,6 @@ from scorehost.submissions.intake import HandIn
 _NO_LINK = (errno.EMLINK, errno.EPERM, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOSYS)
 
 MANY = 64  # files from which on one sync of the system is quicker than one of each
-
-
-class ManifestFile(Frozen):
-    r"""One file of an attempt; in `path` a byte that is not UTF-8 is `\xff`, and a backslash is doubled."""
-
-    path: str
-    size: int
-    sha256: str
-
-
-class Manifest(Frozen):
-    """manifest.json: which attempt it is, and every other file of its folder."""
-
-    format: Literal["scorehost.manifest/1"] = "scorehost.manifest/1"
-    job_id: str
-    task_id: str
-    submission: str
-    sample: int
-    repeat: int
-    attempt: int
-    files: tuple[ManifestFile, ...]
 
 
 class Draft:
@@ -61,7 +49,7 @@ class Draft:
         self._folder = folder
         self._target = target
         self._masker = masker
-        self._files: dict[str, ManifestFile] = {}
+        self._files: dict[str, tuple[int, str]] = {}  # size and hex sha256 by path
         self._unsettled: list[str] = []
         self._top = os.fspath(folder)
         self._made = {self._top}  # the folders of the draft
@@ -135,21 +123,30 @@ class Draft:
             yield
 
     def close(self, result: Result, checks: tuple[CheckRow, ...]) -> None:
-        """Writes checks, result and, last, the manifest of all files."""
+        """Writes checks, result, the salts of what is private and, last, the manifest of all files."""
         rows = [check.model_dump(mode="json", exclude_none=True) for check in checks]
         masked = self._masker().tree(rows)
-        self.write_json("evaluation/checks.json", {"format": "scorehost.checks/1", "checks": masked})
-        self.write_json("result.json", result.model_dump(mode="json"))
+        self.write_json(CHECKS_FILE, {"format": "scorehost.checks/1", "checks": masked})
+        self.write(RESULT_FILE, result_bytes(result))
+        salts: dict[str, str] = {}
+        if private := [path for path in self._files if is_private(path, checks)]:
+            held = fresh_salts([*private, SALTS_FILE])
+            self.write_json(SALTS_FILE, held.model_dump(mode="json"))
+            salts = held.salts
         manifest = Manifest(
+            kind=result.kind,
             job_id=result.job_id,
             task_id=result.task_id,
             submission=result.submission,
             sample=result.sample,
             repeat=result.repeat,
-            attempt=result.attempt,
-            files=tuple(self._files[path] for path in sorted(self._files)),
+            try_number=result.try_number,
+            files=tuple(
+                ManifestFile(path=path, size=size, digest=listed_digest(sha256, salts.get(path)))
+                for path, (size, sha256) in sorted(self._files.items())
+            ),
         )
-        self.write_json("manifest.json", manifest.model_dump(mode="json"))
+        self.write(MANIFEST_FILE, manifest_bytes(manifest))
 
     def settle(self) -> None:
         """Waits until the disk has every file and folder. Slow: belongs into a thread. Raises DiskFull."""
@@ -188,8 +185,7 @@ class Draft:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _note(self, path: str, size: int, sha256: str) -> None:
-        shown = escaped(path)
-        self._files[shown] = ManifestFile(path=shown, size=size, sha256=sha256)
+        self._files[escaped(path)] = (size, sha256)
 
 
 def _linked_or_opened(blob: Path, target: str) -> int | None:

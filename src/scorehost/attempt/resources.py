@@ -16,7 +16,7 @@ from scorehost import __version__
 from scorehost.aio.threads import in_thread
 from scorehost.attempt.agents import JobAgents
 from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
-from scorehost.attempt.digests import TaskTrees, Tools, profile_digest
+from scorehost.attempt.digests import TaskTrees, Tools
 from scorehost.attempt.order import Order
 from scorehost.engine.door import Engine, EngineInfo
 from scorehost.errors import EngineError
@@ -30,6 +30,8 @@ from scorehost.model.masking import Masker
 from scorehost.model.result import Versions
 from scorehost.runs.blobs import Blobs
 from scorehost.spec.dataset import Dataset, Task
+from scorehost.spec.digests import profile_digest
+from scorehost.spec.gold_key import GoldKey, gold_key
 from scorehost.spec.own_secrets import own_masker
 
 _log = structlog.get_logger()
@@ -56,6 +58,7 @@ class Resources:
     tools: Tools
     versions: Versions
     profile: str
+    gold_key: GoldKey
     keep: Keep | None = None  # which attempts' hosts stay for a look
     agents: JobAgents | None = None
     warm: WarmHosts | None = None
@@ -106,7 +109,9 @@ class Resources:
         """The task's gold and code, read and hashed once in a job: a later change is then found out."""
         async with self._lock:
             if task.task_id not in self._trees:
-                self._trees[task.task_id] = await in_thread(lambda: TaskTrees.read(task), self.files)
+                self._trees[task.task_id] = await in_thread(
+                    lambda: TaskTrees.read(task, self.gold_key, self.tools), self.files
+                )
             return self._trees[task.task_id]
 
 
@@ -128,9 +133,10 @@ async def open_resources(
     `say` is told what is slow or could not be done. `upcoming` tells the next attempts, for which hosts
     are made ready ahead of need. `agents`: the bound roles, when tasks have any. `keep`: the hosts of all
     attempts, or of those that end as ERROR, stay on the engine (then none is made ahead).
-    Raises EngineError when the engine cannot be asked.
+    Raises EngineError when the engine cannot be asked, UsageError for a gold.key that cannot be used.
     """
     info = await engine.info()
+    key = await in_thread(lambda: gold_key(dataset), anyio.CapacityLimiter(1))
     report = await clean(engine)
     if report.removed:
         say(f"removed {len(report.removed)} objects that dead jobs had left on the engine")
@@ -175,6 +181,7 @@ async def open_resources(
                     architecture=info.architecture,
                 ),
                 profile=profile_digest(dataset.profiles),
+                gold_key=key,
                 warm=warm if dataset.profiles.evaluate_host.warm and keep is None else None,
                 keep=keep,
                 upcoming=upcoming,

@@ -6,23 +6,33 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from scorehost.model.comparison import Difference
+from scorehost.model.standing import Part, Standing, standing
+from scorehost.spec.gold_key import OTHER_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from scorehost.compare.pairs import Pair
-    from scorehost.model.result import Result
+    from scorehost.model.result import Result, ScoringDigests
     from scorehost.runs.reading import Attempt, ReadJob
 
-_PARTS = {
+_PARTS: dict[Part, str] = {
     "gold": "the gold set differs",
     "evaluator": "evaluator.py, lib/ or shared/ differ",
     "task": "task.yaml or --set differs",
     "limits": "limits differ",
     "sdk": "what scorehost puts into hosts (runner, SDK) differs",
 }
+
+
+def _profile(result: Result) -> str | None:
+    scoring = result.digests.scoring
+    # Digests of the first format are taken in another way, so that they would differ whatever it says.
+    return None if scoring is not None and scoring.first else result.digests.operational.get("profile")
+
+
 _SETTINGS: dict[str, tuple[str, Callable[[Result], str | None]]] = {
-    "profile": ("profiles.yaml", lambda result: result.digests.operational.get("profile")),
+    "profile": ("profiles.yaml", _profile),
     "scorehost": ("version of scorehost", lambda result: result.versions.scorehost),
     "engine": ("version of the engine", lambda result: result.versions.engine),
     "kernel": ("kernel of the engine's machine", lambda result: result.versions.kernel),
@@ -50,10 +60,12 @@ def differences(a: ReadJob, b: ReadJob, pairs: Sequence[Pair]) -> tuple[Differen
     for pair in pairs:
         by_task[pair.key.task_id].append(pair)
     for part, words in _PARTS.items():
-        tasks = [task_id for task_id, own in sorted(by_task.items()) if _part_differs(own, part)]
-        if tasks:
-            found.append(Difference(what=part, kind="scoring", text=words, tasks=tuple(tasks)))
+        if tasks := _standing(by_task, part, Standing.DIFFERS):
+            found.append(Difference(what=part, kind="scoring", text=words, tasks=tasks))
+    if tasks := _standing(by_task, "gold", Standing.OTHER_KEY):
+        found.append(Difference(what="gold", kind="unknown", text=OTHER_KEY, tasks=tasks))
     found += _images(by_task)
+    found += _roles(by_task)
     found += _datasets(a, b)
     found += _settings(pairs)
     found += _subjects(pairs)
@@ -71,13 +83,57 @@ def unknown_inputs(pairs: Sequence[Pair]) -> tuple[str, ...]:
     return tuple(sorted({p.key.task_id for p in pairs if len(known[p.key.task_id]) < both}))
 
 
-def _part_differs(pairs: Iterable[Pair], part: str) -> bool:
-    ours, theirs = set[str](), set[str]()
+def of_other_formats(pairs: Sequence[Pair]) -> tuple[str, ...]:
+    """Tasks whose gold is bound by a plain digest in one job and under gold.key in the other."""
+    by_task: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
-        for attempt, values in ((pair.a, ours), (pair.b, theirs)):
-            if attempt.result.digests.scoring is not None:
-                values.add(getattr(attempt.result.digests.scoring, part))
-    return bool(ours) and bool(theirs) and ours != theirs
+        by_task[pair.key.task_id].append(pair)
+    unknown = _standing(by_task, "gold", Standing.UNKNOWN)
+    return tuple(task_id for task_id in unknown if all(_scoring(by_task[task_id])))
+
+
+def _standing(by_task: Mapping[str, list[Pair]], part: Part, wanted: Standing) -> tuple[str, ...]:
+    """The tasks of which `part` stands so between the two jobs."""
+    return tuple(
+        task_id for task_id, own in sorted(by_task.items()) if standing(*_scoring(own), part) is wanted
+    )
+
+
+def _scoring(pairs: Iterable[Pair]) -> tuple[list[ScoringDigests], list[ScoringDigests]]:
+    """What is known of A and of B."""
+    listed = list(pairs)
+    a, b = (
+        [one.result.digests.scoring for one in side if one.result.digests.scoring is not None]
+        for side in ([pair.a for pair in listed], [pair.b for pair in listed])
+    )
+    return a, b
+
+
+def _roles(by_task: Mapping[str, list[Pair]]) -> list[Difference]:
+    # A role that one job never asked is unknown there, which is no difference.
+    found: dict[str, list[str]] = defaultdict(list)
+    for task_id, pairs in sorted(by_task.items()):
+        ours, theirs = (_answering(side) for side in _scoring(pairs))
+        for role in ours.keys() & theirs.keys():
+            if ours[role] != theirs[role]:
+                found[role].append(task_id)
+    return [
+        Difference(
+            what="roles",
+            kind="scoring",
+            text=f"the model, parameters or adapter of role {role} differ",
+            tasks=tuple(tasks),
+        )
+        for role, tasks in sorted(found.items())
+    ]
+
+
+def _answering(scoring: Iterable[ScoringDigests]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for one in scoring:
+        for role, digest in one.roles.items():
+            found[role].add(digest)
+    return found
 
 
 def _images(by_task: dict[str, list[Pair]]) -> list[Difference]:

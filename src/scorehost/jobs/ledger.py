@@ -125,7 +125,7 @@ class Ledger:
     def carry(self, order: Order, result: Result, hashes: Mapping[str, str | None]) -> None:
         """An attempt that an earlier job scored stands in this one; `hashes` of its result and manifest."""
         self.found(order, result)
-        fields = {"from": result.job_id, "number": result.attempt, "status": result.status, **hashes}
+        fields = {"from": result.job_id, "number": result.try_number, "status": result.status, **hashes}
         self.event("attempt_carried", order.key, fields)
 
     def set_aside(self, order: Order, number: int, kind: str, fields: Mapping[str, Any]) -> None:

@@ -12,12 +12,13 @@ from pydantic import ValidationError
 
 from scorehost.errors import UsageError
 from scorehost.model.failure import KINDS
-from scorehost.model.result import Result
+from scorehost.model.result import Result, read_result
 from scorehost.model.spelling import near
 from scorehost.runs.folder import JobFolder, find_job
 from scorehost.runs.journal import History, line_hash
-from scorehost.runs.record import JobRecord, SubmissionRecord, dataset_record, task_record
+from scorehost.runs.record import JobRecord, SubmissionRecord, task_record
 from scorehost.scoring.rescore.carry import carry_over
+from scorehost.spec.gold_key import OTHER_KEY, gold_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,13 +111,17 @@ def _refuse_other_dataset(given: Path, was: Path, job_id: str) -> None:
 def check_unchanged(record: JobRecord, dataset: Dataset, plan: Plan) -> None:
     """Raises UsageError that names what is not as it was when the job began."""
     changed: list[str] = []
-    if dataset_record(dataset).dataset_id != record.dataset.dataset_id:
+    key, bound_by = gold_key(dataset), record.dataset.gold_key
+    if bound_by not in (None, key.id):
+        changed.append(OTHER_KEY)
+    if dataset.dataset_id != record.dataset.dataset_id:
         changed.append(f"the dataset is {dataset.dataset_id}, not {record.dataset.dataset_id}")
     changed += [f"the task {task_id} is gone" for task_id in sorted(set(record.tasks) - set(plan.tasks))]
     changed += [f"the task {task_id} is new" for task_id in sorted(set(plan.tasks) - set(record.tasks))]
     for task_id in sorted(set(record.tasks) & set(plan.tasks)):
-        was, now = record.tasks[task_id], task_record(plan.tasks[task_id])
-        parts = [words for part, words in _PARTS.items() if getattr(was, part) != getattr(now, part)]
+        was, now = record.tasks[task_id], task_record(plan.tasks[task_id], key, first=bound_by is None)
+        told = [part for part in _PARTS if part != "gold" or bound_by in (None, key.id)]
+        parts = [_PARTS[part] for part in told if getattr(was, part) != getattr(now, part)]
         if parts:
             changed.append(f"{task_id}: {', '.join(parts)}")
     changed += _changed_submissions(record, plan)
@@ -186,11 +191,11 @@ def take_stock(plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None
                 ledger.found(order, result)
                 if str(order.key) not in history.results:
                     ledger.event(
-                        "attempt_found", order.key, {"number": result.attempt, "result": result_hash}
+                        "attempt_found", order.key, {"number": result.try_number, "result": result_hash}
                     )
                 continue
             error = found[0].error
-            number = max(found[0].attempt, next_number(ledger.folder, order))
+            number = max(found[0].try_number, next_number(ledger.folder, order))
             ledger.set_aside(order, number, "attempt_rerun", {"error": error.kind if error else None})
             rerun_count += 1
         todo.append(dataclasses.replace(order, number=next_number(ledger.folder, order)))
@@ -229,7 +234,7 @@ def _finished(order: Order, folder: JobFolder, history: History) -> tuple[tuple[
     except OSError as error:
         return None, f"result.json: {error.strerror}"
     try:
-        result = Result.model_validate_json(data)
+        result = read_result(data)
     except ValidationError:
         return None, "result.json does not parse"
     result_hash = line_hash(data)

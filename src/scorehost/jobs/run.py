@@ -22,7 +22,7 @@ from scorehost.jobs.schedule import End, Pace, Schedule
 from scorehost.jobs.scoring import Clock, JobPlace, OpenScoring, Ping, SystemClock, Upcoming
 from scorehost.jobs.summary import mixed_tasks, summarise
 from scorehost.model.ids import utc_now
-from scorehost.model.json import digest, dump
+from scorehost.model.json import dump
 from scorehost.runs.folder import (
     SUMMARY_FILE,
     JobFolder,
@@ -41,6 +41,8 @@ from scorehost.runs.record import (
     task_record,
 )
 from scorehost.scoring.rescore.plan import Images, parent_record, plan_for
+from scorehost.spec.digests import profile_digest
+from scorehost.spec.gold_key import gold_key
 from scorehost.submissions.finding import Warn, lasting_word
 
 if TYPE_CHECKING:
@@ -132,7 +134,7 @@ def _planned(
         return plan, record
     known = folder.read_record()
     check_unchanged(known, dataset, plan)
-    if known.profile != record.profile:
+    if known.profile != profile_digest(dataset.profiles, first=known.dataset.gold_key is None):
         warn("profiles.yaml is not as it was when the job began")
     return plan, known
 
@@ -157,14 +159,15 @@ def _record(options: RunOptions, dataset: Dataset, plan: Plan, folder: JobFolder
     words = dict.fromkeys(lasting_word(one) for one in named)
     # What --submissions found is kept as single words, so that a folder that grows later changes no job.
     lasting = dataclasses.replace(options, submissions_dir=None)
+    key = gold_key(dataset)
     return JobRecord(
         job_id=folder.job_id,
         created_at=utc_now(),
         scorehost=__version__,
         asked=asked(lasting, tuple(word for word in words if word is not None)),
-        dataset=dataset_record(dataset),
-        profile=digest(dataset.profiles.model_dump(mode="json")),
-        tasks={task_id: task_record(task) for task_id, task in plan.tasks.items()},
+        dataset=dataset_record(dataset, key),
+        profile=profile_digest(dataset.profiles),
+        tasks={task_id: task_record(task, key) for task_id, task in plan.tasks.items()},
         submissions=tuple(one.record for one in plan.submissions),
         samples={
             one.name: sum(len(samples) for samples in one.hand_ins.values()) for one in plan.submissions

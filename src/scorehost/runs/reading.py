@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from scorehost.errors import UsageError
-from scorehost.model.result import Result
+from scorehost.model.result import Result, read_result
 from scorehost.model.summary import Summary
 from scorehost.runs.folder import SUMMARY_FILE, JobFolder
 from scorehost.runs.journal import FILE, History, line_hash, read_history
@@ -118,7 +118,7 @@ def _attempt(folder: JobFolder, name: str, history: History) -> Attempt | str:
     place = folder.path / "attempts" / name
     try:
         data = (place / "result.json").read_bytes()
-        result = Result.model_validate_json(data)
+        result = read_result(data)
     except OSError as error:
         return f"result.json: {error.strerror}"
     except ValidationError:

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from scorehost.aio.aside import still_wanted
+from scorehost.files.names import escaped
+from scorehost.model.canonical import jcs_digest
 from scorehost.model.frozen import Frozen
 from scorehost.model.json import digest
 from scorehost.spec.dataset import SubmissionCard
+from scorehost.spec.digests import task_digest
+from scorehost.spec.gold_key import GoldFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
 
     from scorehost.jobs.options import RunOptions
     from scorehost.spec.dataset import Dataset, Task
+    from scorehost.spec.gold_key import GoldKey
 
 HASHED_BYTES = 8 * 1024 * 1024  # a larger file counts by its size here; result.json has its full digest
 _CHUNK = 1024 * 1024
@@ -52,6 +57,9 @@ class DatasetRecord(Frozen):
     dataset_id: str
     version: str
     layout: str
+    gold_key: str | None = Field(
+        None, description="which gold.key binds gold; null: digests are as in the first results"
+    )
 
 
 class TaskRecord(Frozen):
@@ -136,24 +144,29 @@ def asked(options: RunOptions, submissions: tuple[str, ...]) -> Asked:
     )
 
 
-def dataset_record(dataset: Dataset) -> DatasetRecord:
-    """Which dataset it is."""
+def dataset_record(dataset: Dataset, key: GoldKey) -> DatasetRecord:
+    """Which dataset it is; its gold is bound under `key`."""
     return DatasetRecord(
         root=str(dataset.root.absolute()),
         dataset_id=dataset.dataset_id,
         version=dataset.version,
         layout=dataset.layout,
+        gold_key=key.id,
     )
 
 
-def task_record(task: Task) -> TaskRecord:
-    """Digests of one task as it is now. OSError when a file of it has gone."""
+def task_record(task: Task, key: GoldKey, *, first: bool = False) -> TaskRecord:
+    """Digests of one task as it is now, its gold's under `key`. OSError when a file of it has gone.
+
+    `first`: as records without a `gold_key` have them, to hold such a record against; never written.
+    """
+    run = [*task.run_code.items(), *_beside(task)] if task.run_script is not None else []
     return TaskRecord(
-        spec=digest(task.spec.model_dump(mode="json")),
-        code=_files_digest(task.code.items()),
-        gold=_files_digest(task.gold.items()),
+        spec=task_digest(task.spec, first=first),
+        code=_files_digest(task.code.items(), first=first),
+        gold=_files_digest(task.gold.items(), first=True) if first else key.digest(_gold_files(task)),
         weight=task.spec.weight,
-        run=_files_digest([*task.run_code.items(), *_beside(task)]) if task.run_script is not None else "",
+        run=_files_digest(run, first=first) if run else "",
         score_range=task.spec.evaluation.output.score_range,
         metrics=tuple(metric.id for metric in task.spec.evaluation.metrics),
     )
@@ -173,8 +186,17 @@ def file_digest(path: Path | str) -> str:
     return "sha256:" + hasher.hexdigest()
 
 
-def _files_digest(files: Iterable[tuple[str, Path]]) -> str:
-    return digest({name: _fingerprint(path) for name, path in files})
+def _files_digest(files: Iterable[tuple[str, Path]], *, first: bool) -> str:
+    if first:
+        return digest({name: _fingerprint(path) for name, path in files})
+    return jcs_digest({escaped(name): _fingerprint(path) for name, path in files})
+
+
+def _gold_files(task: Task) -> Iterable[GoldFile]:
+    for name, path in task.gold.items():
+        status = path.stat()
+        sha256 = None if status.st_size > HASHED_BYTES else file_digest(path).removeprefix("sha256:")
+        yield GoldFile(name, status.st_size, bool(status.st_mode & 0o100), sha256)
 
 
 def _fingerprint(path: Path) -> str:

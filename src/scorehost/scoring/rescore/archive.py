@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from scorehost.attempt.folder import Manifest
 from scorehost.files.names import escaped
 from scorehost.runs.journal import line_hash
+from scorehost.runs.manifest import (
+    MANIFEST_FILE,
+    PLAIN,
+    SALTS_FILE,
+    Manifest,
+    Salts,
+    agrees,
+    read_manifest,
+    read_salts,
+)
 from scorehost.runs.record import file_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from scorehost.runs.journal import History
     from scorehost.runs.reading import Attempt
@@ -27,17 +36,17 @@ def damage(attempt: Attempt, history: History) -> str:
     """What is wrong with the archived artifacts, in words; "" when they are byte for byte what was scored."""
     try:
         data = (attempt.folder / "manifest.json").read_bytes()
-        manifest = Manifest.model_validate_json(data)
+        manifest, salts = read_manifest(data), read_salts(attempt.folder)
     except OSError as error:
-        return f"manifest.json: {error.strerror}"
-    except ValidationError:
-        return "manifest.json does not parse"
+        return f"{Path(error.filename or MANIFEST_FILE).name}: {error.strerror}"
+    except ValidationError as error:
+        return f"{SALTS_FILE if error.title == Salts.__name__ else MANIFEST_FILE} does not parse"
     if history.manifests.get(str(attempt.key), line_hash(data)) != line_hash(data):
         return "manifest.json is not what the journal says"
-    return _differing(attempt.folder, manifest)
+    return _differing(attempt.folder, manifest, salts)
 
 
-def _differing(folder: Path, manifest: Manifest) -> str:
+def _differing(folder: Path, manifest: Manifest, salts: Mapping[str, str]) -> str:
     listed = {
         file.path: file for file in manifest.files if file.path.startswith(tuple(f"{t}/" for t in TOPS))
     }
@@ -47,7 +56,7 @@ def _differing(folder: Path, manifest: Manifest) -> str:
             return f"{name} is not in its manifest"
         if path.is_symlink() or not path.is_file():
             return f"{name} is no regular file any more"
-        if path.stat().st_size != file.size or file_digest(path) != f"sha256:{file.sha256}":
+        if path.stat().st_size != file.size or not agrees(file, file_digest(path)[len(PLAIN) :], salts):
             return f"{name} is not what was scored"
     return f"{min(listed)} is missing" if listed else ""
 

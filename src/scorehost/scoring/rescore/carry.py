@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scorehost.errors import UsageError
 from scorehost.files.atomic import disk_errors, make_folder
 from scorehost.jobs.ledger import file_hash
-from scorehost.model.result import Result
+from scorehost.model.result import read_result
 
 if TYPE_CHECKING:
     from scorehost.attempt.order import Order
@@ -40,7 +40,7 @@ def carry_over(source: Path, order: Order, ledger: Ledger) -> None:
         ) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    result = Result.model_validate_json((target / "result.json").read_bytes())
+    result = read_result((target / "result.json").read_bytes())
     hashes = {"result": file_hash(target / "result.json"), "manifest": file_hash(target / "manifest.json")}
     ledger.carry(order, result, hashes)
 

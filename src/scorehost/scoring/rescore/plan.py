@@ -18,7 +18,8 @@ from scorehost.runs.journal import FILE, read_history
 from scorehost.runs.reading import Attempt, ReadJob, read_job
 from scorehost.runs.record import ParentRecord
 from scorehost.scoring.rescore.archive import damage, undeclared
-from scorehost.scoring.rescore.changes import Now, TaskImages
+from scorehost.scoring.rescore.changes import Now, TaskImages, roles_now
+from scorehost.spec.gold_key import gold_key
 from scorehost.submissions.finding import Submission, Warn
 from scorehost.submissions.source import Source
 
@@ -40,6 +41,8 @@ _WHY = {
     "limits": "limits changed",
     "sdk": "the runner or the SDK of scorehost changed",
     "images": "an image changed",
+    "roles": "the model, parameters or adapter of a role changed",
+    "key": "it cannot be told whether the gold set changed: gold.key is another one",
     "unknown": "it is not known what scored them",
     "ERROR": "they were ERROR",
 }
@@ -57,7 +60,7 @@ def plan_for(
         with locked(parent.path):
             pass
     tasks = {task.task_id: task for task in selected_tasks(options, dataset)}
-    return _Again(read_job(parent), tasks, warn, images or {}, changed_only=options.changed).plan()
+    return _Again(read_job(parent), dataset, tasks, warn, images or {}, changed_only=options.changed).plan()
 
 
 def parent_record(options: RunOptions) -> ParentRecord | None:
@@ -71,6 +74,7 @@ def parent_record(options: RunOptions) -> ParentRecord | None:
 @dataclass(slots=True)
 class _Again:
     parent: ReadJob
+    dataset: Dataset
     tasks: Mapping[str, Task]
     warn: Warn
     images: Images
@@ -100,8 +104,9 @@ class _Again:
         )
 
     def _to_score(self, attempts: list[Attempt]) -> list[Attempt]:
-        tools = Tools.read()
-        now: dict[str, Now] = {}
+        tools, now = Tools.read(), dict[str, Now]()
+        key = gold_key(self.dataset) if self.changed_only else None
+        roles = roles_now(self.dataset) if self.changed_only else {}
         again: list[Attempt] = []
         unarchived: list[str] = []
         why: Counter[str] = Counter()
@@ -110,12 +115,12 @@ class _Again:
                 self.carried[one.key] = one.folder
                 unarchived.append(str(one.key))
                 continue
-            if not self.changed_only:
+            if key is None:
                 again.append(one)
                 continue
             task_id = one.key.task_id
             if task_id not in now:
-                now[task_id] = Now(self.tasks[task_id], tools, self.images.get(task_id, {}))
+                now[task_id] = Now(self.tasks[task_id], tools, key, self.images.get(task_id, {}), roles)
             parts = ("ERROR",) if one.result.status == "ERROR" else now[task_id].changed(one)
             why.update(parts)
             if parts:
