@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -89,7 +90,7 @@ def test_half_copied_contents_of_dead_processes_are_swept_and_those_of_living_on
     incoming = tmp_path / "b" / "incoming"
     incoming.mkdir(parents=True)
     mine = own_lease()
-    dead = incoming / f"{mine.model_copy(update={'start_ticks': mine.start_ticks + 1})}.aa"
+    dead = incoming / f"{replace(mine, start_ticks=mine.start_ticks + 1)}.aa"
     alive, unknown = incoming / f"{mine}.bb", incoming / "somebody-elses"
     for draft in (dead, alive, unknown):
         draft.write_bytes(b"half")

@@ -16,9 +16,9 @@ from types import SimpleNamespace
 import pytest
 from hand_ins import contents, file_artifact, refusal, spec_of, taken, tree_artifact, write_raw
 
-from scorehost.submissions import intake
 from scorehost.errors import AttemptFailed, DiskFull, Interrupted
 from scorehost.runs.blobs import Blobs
+from scorehost.submissions import intake
 from scorehost.submissions.intake import take_in
 from scorehost.submissions.source import Source
 

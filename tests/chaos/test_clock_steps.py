@@ -13,7 +13,7 @@ from chaos_kit import ALONE, BESIDE, ROUNDS, Findings, left_on_engine, scorehost
 from scorehost.attempt import score
 from scorehost.engine.opening import open_engine
 from scorehost.hosts import clean, host
-from scorehost.jobs import journal
+from scorehost.runs import journal
 from scorehost.runs.folder import find_job
 
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]

@@ -295,8 +295,8 @@ def test_one_function_is_the_only_caller_of_anyio_threads():
         for path in source.rglob("*.py")
         if "to_thread.run" in path.read_text() or "run_in_executor" in path.read_text()
     ]
-    assert callers == ["engine/threads.py"]
-    assert (source / "engine/threads.py").read_text().count("run_sync(") == 1
+    assert callers == ["aio/threads.py"]
+    assert (source / "aio/threads.py").read_text().count("run_sync(") == 1
 
 
 def test_a_variable_that_cannot_be_set_is_refused_without_its_value():

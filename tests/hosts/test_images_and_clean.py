@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anyio
 import pytest
 
@@ -150,8 +152,8 @@ async def test_a_recipe_that_is_gone_is_a_failure_of_the_image(engine, tmp_path)
 
 JOB = "20261130-074512-7f3a"
 OTHER = "20261130-074512-0000"
-DEAD = own_lease().model_copy(update={"start_ticks": own_lease().start_ticks + 1})
-FOREIGN = own_lease().model_copy(update={"machine": "another"})
+DEAD = replace(own_lease(), start_ticks=own_lease().start_ticks + 1)
+FOREIGN = replace(own_lease(), machine="another")
 
 
 async def left(engine, owner: object, *, job: str = JOB) -> str:

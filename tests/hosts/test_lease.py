@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -27,11 +28,11 @@ def test_a_label_that_is_no_lease_is_none(text):
 def test_a_process_that_ended_is_dead():
     ended = subprocess.Popen(["true"])
     ended.wait()
-    assert own_lease().model_copy(update={"pid": ended.pid}).standing() is Standing.DEAD
+    assert replace(own_lease(), pid=ended.pid).standing() is Standing.DEAD
 
 
 def test_a_reused_pid_is_dead():
-    other = own_lease().model_copy(update={"start_ticks": own_lease().start_ticks + 1})
+    other = replace(own_lease(), start_ticks=own_lease().start_ticks + 1)
     assert other.standing() is Standing.DEAD
 
 
@@ -39,17 +40,17 @@ def test_another_process_that_runs_is_alive():
     parent = os.getppid()
     with open(f"/proc/{parent}/stat", encoding="utf-8") as file:  # noqa: PTH123 - one line
         ticks = int(file.read().rpartition(")")[2].split()[19])
-    lease = own_lease().model_copy(update={"pid": parent, "start_ticks": ticks})
+    lease = replace(own_lease(), pid=parent, start_ticks=ticks)
     assert lease.standing() is Standing.ALIVE
 
 
 def test_before_the_last_boot_everything_is_dead():
-    assert own_lease().model_copy(update={"boot": "another"}).standing() is Standing.DEAD
+    assert replace(own_lease(), boot="another").standing() is Standing.DEAD
 
 
 @pytest.mark.parametrize("field", ["machine", "pid_namespace"])
 def test_of_another_machine_or_namespace_nothing_is_known(field):
-    assert own_lease().model_copy(update={field: "another"}).standing() is Standing.FOREIGN
+    assert replace(own_lease(), **{field: "another"}).standing() is Standing.FOREIGN
 
 
 def test_a_process_that_only_waits_for_its_parent_owns_nothing_any_more():
@@ -59,7 +60,7 @@ def test_a_process_that_only_waits_for_its_parent_owns_nothing_any_more():
             text = file.read()
         ticks = int(text.rpartition(")")[2].split()[19])
         os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
-        lease = own_lease().model_copy(update={"pid": zombie.pid, "start_ticks": ticks})
+        lease = replace(own_lease(), pid=zombie.pid, start_ticks=ticks)
         assert lease.standing() is Standing.DEAD
     finally:
         zombie.wait()

@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from scorehost.files.tree import ChangedWhileSent, Entry, Tree, archive, read_tree
+from scorehost.files.tree import (
+    TRUSTED_BYTES,
+    ChangedWhileSent,
+    Entry,
+    Tree,
+    archive,
+    changed_source,
+    read_tree,
+)
 
 
 def entry(path: str, source: Path, *, executable: bool = False) -> Entry:
@@ -129,3 +137,30 @@ def test_a_file_that_is_gone_is_refused_by_its_path(tmp_path):
     with pytest.raises(ChangedWhileSent) as caught:
         list(archive([("task", tree)]))
     assert caught.value.path == "task/f"
+
+
+def test_a_large_file_that_its_receiver_digests_is_not_hashed_twice_and_found_by_its_path_later(
+    tmp_path,
+):
+    source = tmp_path / "f"
+    source.write_bytes(b"a" * TRUSTED_BYTES)
+    trees = [("artifacts", read_tree([("f", source)]))]
+    source.write_bytes(b"b" * TRUSTED_BYTES)
+    assert b"".join(archive(trees, digested=True)).count(b"b") == TRUSTED_BYTES
+    assert changed_source(trees) == "artifacts/f"
+
+
+@pytest.mark.parametrize("size", [TRUSTED_BYTES - 1, TRUSTED_BYTES + 1])
+def test_a_file_that_is_hashed_by_its_receiver_still_has_the_size_that_was_announced(tmp_path, size):
+    source = tmp_path / "f"
+    source.write_bytes(b"a" * TRUSTED_BYTES)
+    tree = read_tree([("f", source)])
+    source.write_bytes(b"a" * size)
+    with pytest.raises(ChangedWhileSent):
+        list(archive([("artifacts", tree)], digested=True))
+
+
+def test_files_that_did_not_change_are_named_by_nobody(tmp_path):
+    source = tmp_path / "f"
+    source.write_bytes(b"abc")
+    assert changed_source([("a", read_tree([("f", source)]))]) == ""

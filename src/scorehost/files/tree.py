@@ -12,6 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 CHUNK = 1024 * 1024
+SENT_BYTES = 256 * 1024  # of a file at a time: larger pieces leave the cache before they are sent
+TRUSTED_BYTES = 4 * 1024 * 1024  # from here on a file is hashed by its receiver alone, if that does
 _PAGE = 4096
 
 
@@ -113,14 +115,20 @@ class ChangedWhileSent(Exception):
 
 
 def archive(
-    trees: Iterable[tuple[str, Tree]], links: Mapping[str, str] = MappingProxyType({})
+    trees: Iterable[tuple[str, Tree]],
+    links: Mapping[str, str] = MappingProxyType({}),
+    *,
+    digested: bool = False,
 ) -> Iterator[bytes]:
-    """A tar archive of the trees, each below its folder, in pieces of about 1 MiB.
+    """A tar archive of the trees, each below its folder, in pieces of about 256 KiB.
 
     `links` are symbolic ones of ours, from path to target; trees never hold any.
 
     All is owned by root with modes 0644, 0755 for folders and what may be executed, times 0. Every content is
     hashed again while it is read: raises `ChangedWhileSent` when it is not what the entry says.
+    `digested`: whoever unpacks it digests all of it and says so. A large file is then not hashed here too,
+    which would take a third of its sending; `changed_source` tells afterwards whether it was the file that
+    differed.
     """
     made: set[str] = set()
     pending = io.BytesIO()
@@ -138,18 +146,24 @@ def archive(
             if parent:
                 pending.write(_folders(parent, made))
             pending.write(_header(path, tarfile.REGTYPE, entry.size, 0o755 if entry.executable else 0o644))
-            for piece in pieces(entry, path):
-                pending.write(piece)
-                if pending.tell() >= CHUNK:
+            for piece in pieces(entry, path, hashed=not digested or entry.size < TRUSTED_BYTES):
+                if pending.tell() + len(piece) > SENT_BYTES:
                     yield pending.getvalue()
                     pending = io.BytesIO()
+                if len(piece) == SENT_BYTES:
+                    yield piece  # as it is: a copy costs as much as a read
+                else:
+                    pending.write(piece)
             pending.write(b"\0" * (-entry.size % tarfile.BLOCKSIZE))
     pending.write(b"\0" * (2 * tarfile.BLOCKSIZE))
     yield pending.getvalue()
 
 
-def pieces(entry: Entry, path: str) -> Iterator[bytes]:
-    """The content of an entry; ChangedWhileSent, which names `path`, when it is not what the entry says."""
+def pieces(entry: Entry, path: str, *, hashed: bool = True) -> Iterator[bytes]:
+    """The content of an entry; ChangedWhileSent, which names `path`, when it is not what the entry says.
+
+    Not `hashed`: only its size is compared.
+    """
     if entry.data is not None:
         yield entry.data
         return
@@ -160,14 +174,31 @@ def pieces(entry: Entry, path: str) -> Iterator[bytes]:
     except OSError:
         raise ChangedWhileSent(path) from None
     with stream:
-        while data := stream.read(CHUNK):
+        while data := stream.read(SENT_BYTES):
             sent += len(data)
             if sent > entry.size:
                 raise ChangedWhileSent(path)
-            digest.update(data)
+            if hashed:
+                digest.update(data)
             yield data
-    if sent != entry.size or digest.hexdigest() != entry.sha256:
+    if sent != entry.size or (hashed and digest.hexdigest() != entry.sha256):
         raise ChangedWhileSent(path)
+
+
+def changed_source(trees: Iterable[tuple[str, Tree]]) -> str:
+    """The first file on disk that is not what its entry says, by its path in the archive; "" when all are.
+
+    Reads all of them: for when a receiver saw something else than was meant to be sent.
+    """
+    for folder, tree in trees:
+        for entry in tree.entries:
+            path = f"{folder}/{entry.path}" if folder else entry.path
+            try:
+                for _piece in pieces(entry, path):
+                    pass
+            except ChangedWhileSent:
+                return path
+    return ""
 
 
 def _folders(name: str, made: set[str]) -> bytes:

@@ -10,9 +10,11 @@ from typing import Any
 import anyio
 
 from scorehost.aio.groups import task_group
+from scorehost.aio.threads import in_thread
 from scorehost.engine.door import Image
+from scorehost.errors import AttemptFailed
 from scorehost.files.capture import Capture
-from scorehost.files.tree import Tree
+from scorehost.files.tree import Tree, changed_source
 from scorehost.hosts.agents import Agents
 from scorehost.hosts.blueprint import ROOT, Blueprint
 from scorehost.hosts.cargo import Cargo
@@ -27,7 +29,7 @@ from scorehost.hosts.named import NamedHosts
 from scorehost.hosts.requests import Requests
 from scorehost.hosts.shared import Vacated, second_life
 from scorehost.hosts.warm import WarmHosts
-from scorehost.model.failure import Phase
+from scorehost.model.failure import Phase, failure
 from scorehost.model.result import HostUsage
 
 
@@ -149,5 +151,18 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
         begin=begin,
         near_end=leave_named,
     )
-    with order.site.timed("evaluate"):
-        return await dialogue.run()
+    try:
+        with order.site.timed("evaluate"):
+            return await dialogue.run()
+    except AttemptFailed as error:
+        if error.failure.kind == "upload_damaged":
+            await _refuse_changed(trees, error)
+        raise
+
+
+async def _refuse_changed(trees: Mapping[str, Tree], error: AttemptFailed) -> None:
+    """Raises AttemptFailed (changed_input) when a file here changed, so that the engine damaged nothing."""
+    path = await in_thread(lambda: changed_source(trees.items()), anyio.CapacityLimiter(1))
+    if path:
+        text = f"{path} changed on disk while the job ran"
+        raise AttemptFailed(failure(Phase.UPLOAD, "changed_input", text)) from error

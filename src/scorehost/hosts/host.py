@@ -130,10 +130,16 @@ class Site:
 
 @asynccontextmanager
 async def made_host(
-    site: Site, blueprint: Blueprint, image: Image, trees: Mapping[str, Tree], *, workspace_bytes: int
+    site: Site,
+    blueprint: Blueprint,
+    image: Image,
+    trees: Mapping[str, Tree],
+    *,
+    workspace_bytes: int,
+    digested: bool = False,
 ) -> AsyncIterator[Host]:
     """A created, not yet started host, with `trees` uploaded to it when there are any; removed at the end of
-    the block, whatever happens.
+    the block, whatever happens. `digested`: its runner will say what has come (see `files.tree.archive`).
 
     Raises AttemptFailed: start_failed, start_timeout, engine_lost, changed_input.
     """
@@ -155,7 +161,8 @@ async def made_host(
     try:
         if trees:
             with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
-                await site.engine.upload(container, spec.workdir, archive(trees.items(), blueprint.links))
+                sent = archive(trees.items(), blueprint.links, digested=digested)
+                await site.engine.upload(container, spec.workdir, sent)
         yield host
     finally:
         await _removed(site, host)

@@ -61,6 +61,7 @@ async def live_host(
     trees = cargo.trees(blueprint)
     rest = {folder: tree for folder, tree in trees.items() if folder != TOOLS}
     after = b""
+    digested = spoken_to and blueprint.evaluator
     fits = not cargo.folders and blueprint.can_be_fed(image) and is_small(trees)
     if spoken_to and site.keeper is None and fits:
         with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
@@ -74,7 +75,8 @@ async def live_host(
         size = cargo.workspace.in_memory
         sent = {} if blueprint.fed else trees
         before = tools_feed(trees[TOOLS]) if blueprint.fed else b""
-        async with made_host(site, blueprint, image, sent, workspace_bytes=size) as host:
+        making = made_host(site, blueprint, image, sent, workspace_bytes=size, digested=digested)
+        async with making as host:
             met(host)
             if not blueprint.evaluator:
                 await started(site, host)
@@ -92,7 +94,7 @@ async def live_host(
         met(host)
         if not blueprint.fed:
             with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
-                await site.engine.upload(host.container, ROOT, archive(rest.items()))
+                await site.engine.upload(host.container, ROOT, archive(rest.items(), digested=digested))
         _next_one(blueprint, warm)
         yield Live(host, ready.stream, after=after)
 

@@ -58,7 +58,7 @@ async def second_life(
     host.memory.forget(host.container)
     rest = {folder: tree for folder, tree in trees.items() if folder != TOOLS}
     with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
-        await site.engine.upload(host.container, ROOT, archive(rest.items()))
+        await site.engine.upload(host.container, ROOT, archive(rest.items(), digested=True))
     async with attached(host) as stream:
         guarded(host)
         await started(site, host)
