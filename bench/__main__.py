@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import anyio
 
-from bench import humaneval, long_job, many, rows, scale, scorer
+from bench import held, humaneval, long_job, many, rows, scale, scorer
 from bench.timing import Row, table
 
 USUAL = {
@@ -26,6 +26,7 @@ USUAL = {
     "big": rows.big_artifact,
     "help": rows.start_up,
     "thousand": many.thousand,
+    "loop-held": held.loop_held,
     "resume": scale.resume,
 }
 MINUTES = {  # measured only when they are named

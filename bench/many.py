@@ -57,6 +57,7 @@ async def job(
     resume: str | None = None,
     repeat: int = 1,
     stop_after: int | None = None,
+    at_a_time: int = 2,
     met: Callable[[Sitting, str], None] = lambda _sitting, _kind: None,
 ) -> tuple[Sitting, JobOutcome]:
     """Runs or resumes a job of the dataset's solutions; `met` is told of each event, by its kind."""
@@ -73,10 +74,10 @@ async def job(
                 stop.set()
         met(sitting, kind)
 
-    options = RunOptions(out=out, concurrency=2, resume=resume)
+    options = RunOptions(out=out, concurrency=at_a_time, resume=resume)
     if resume is None:
         options = RunOptions(
-            out=out, concurrency=2, dataset=dataset, submissions=("solution",), repeat=repeat
+            out=out, concurrency=at_a_time, dataset=dataset, submissions=("solution",), repeat=repeat
         )
     outcome = await run(options, watch, stop, engine=in_memory)
     sitting.ended = time.perf_counter()

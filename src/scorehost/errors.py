@@ -11,7 +11,8 @@
     │   │   └── Conflict                    the name or the state is taken
     │   └── EngineTimeout          exit 2   it did not answer in time
     ├── AttemptFailed              exit 3   one attempt ends as ERROR; carries a model Failure
-    ├── DiskFull                   exit 2   the runs folder cannot take what is due; the job stops
+    ├── DiskTrouble                exit 2   the disk of the runs folder fails; the job stops
+    │   └── DiskFull               exit 2   it cannot take what is due
     └── Interrupted                exit 130 a signal asked the job to stop
 
 An exception of the docker SDK never leaves `scorehost.engine`.
@@ -117,10 +118,14 @@ class AttemptFailed(ScorehostError):
         self.failure = failure
 
 
-class DiskFull(ScorehostError):
-    """The file system of the runs folder cannot take what is due."""
+class DiskTrouble(ScorehostError):
+    """The file system of the runs folder does not do what it must; says what, and where."""
 
     exit_status = 2
+
+
+class DiskFull(DiskTrouble):
+    """The file system of the runs folder cannot take what is due."""
 
 
 class Interrupted(ScorehostError):

@@ -14,7 +14,8 @@ import pytest
 from adapter_scripts import SESSION
 
 from scorehost.adapters.abandoned import remove_abandoned
-from scorehost.adapters.folders import make_folders, remove_folders, start_ticks
+from scorehost.adapters.folders import make_folders, remove_folders
+from scorehost.files.lease import start_ticks
 
 CONTROLLER = """
 import sys, anyio, tempfile

@@ -10,9 +10,9 @@ import pytest
 
 import scorehost.api.scorer as scorer_module
 from scorehost.api import open_scorer
-from scorehost.attempt.folder import read_checks
 from scorehost.errors import UsageError
 from scorehost.model.failure import Blame
+from scorehost.runs.reader import read_checks
 from trial import write_task
 
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]

@@ -10,12 +10,14 @@ import stat
 import pytest
 from hand_ins import spec_of, taken, tree_artifact, write_raw
 
-from scorehost.attempt.folder import drafted
+from scorehost.attempt.archived import link_submission
 from scorehost.errors import DiskFull, Interrupted
 from scorehost.model.check import CheckRow
 from scorehost.model.json import canonical, parse
 from scorehost.model.result import Digests, Result, Versions
-from scorehost.runs.manifest import Manifest, read_manifest, read_salts
+from scorehost.runs.draft import drafted
+from scorehost.runs.manifest import Manifest, read_manifest
+from scorehost.runs.reader import Reader
 
 RESULT = Result(
     job_id="20261130-074512-7f3a",
@@ -107,13 +109,14 @@ def test_the_manifest_lists_every_file_with_its_size_and_a_digest_that_is_salted
     target, odd_hand_in
 ):
     with drafted(target) as draft:
-        draft.link_submission(spec_of(tree_artifact()), odd_hand_in)
+        link_submission(draft, spec_of(tree_artifact()), odd_hand_in)
         draft.write("logs/evaluator.log", b"\x00\xff")
         draft.close(RESULT, (CheckRow(id="c", status="PASS"),))
     manifest = manifest_of(target)
     assert (manifest.job_id, manifest.task_id, manifest.submission) == ("20261130-074512-7f3a", "t", "s")
     assert (manifest.sample, manifest.repeat, manifest.try_number) == (2, 3, 4)
-    salts = {unescaped(path): salt for path, salt in read_salts(target).items()}
+    with Reader(target) as reader:
+        salts = {unescaped(path): salt for path, salt in reader.salts().items()}
     listed = {unescaped(file.path): (file.size, file.digest) for file in manifest.files}
     found = {}
     for path in target.rglob("*"):
@@ -135,7 +138,7 @@ def test_the_manifest_lists_every_file_with_its_size_and_a_digest_that_is_salted
 
 def test_folders_are_0700_and_files_0600_but_for_the_execute_bit(target, odd_hand_in):
     with drafted(target) as draft:
-        draft.link_submission(spec_of(tree_artifact()), odd_hand_in)
+        link_submission(draft, spec_of(tree_artifact()), odd_hand_in)
         draft.close(RESULT, ())
     for path in target.rglob("*"):
         private = 0o700 if path.is_dir() or path.name == "plain" else 0o600
@@ -145,7 +148,7 @@ def test_folders_are_0700_and_files_0600_but_for_the_execute_bit(target, odd_han
 
 def test_what_was_scored_is_linked_and_not_copied(target, odd_hand_in):
     with drafted(target) as draft:
-        draft.link_submission(spec_of(tree_artifact()), odd_hand_in)
+        link_submission(draft, spec_of(tree_artifact()), odd_hand_in)
     assert (target / "artifacts/tree/plain").stat().st_nlink == 2
 
 
@@ -156,7 +159,7 @@ def test_a_content_that_cannot_be_linked_once_more_is_copied(target, odd_hand_in
 
     monkeypatch.setattr(os, "link", refuse)
     with drafted(target) as draft:
-        draft.link_submission(spec_of(tree_artifact()), odd_hand_in)
+        link_submission(draft, spec_of(tree_artifact()), odd_hand_in)
         draft.settle()
     plain = target / "artifacts/tree/plain"
     assert plain.read_bytes() == b"content of plain"
@@ -208,7 +211,7 @@ def test_every_file_and_folder_is_on_disk_before_it_is_shown_and_the_name_after(
         rename(source, goal, **more)
 
     with drafted(target) as draft:
-        draft.link_submission(spec_of(tree_artifact()), odd_hand_in)
+        link_submission(draft, spec_of(tree_artifact()), odd_hand_in)
         draft.write("logs/evaluator.log", b"log")
         draft.close(RESULT, ())
         with monkeypatch.context() as patch:
@@ -238,7 +241,7 @@ def test_a_thread_that_nobody_waits_for_any_more_links_nothing_into_a_draft(targ
         late.append(draft)
         raise KeyboardInterrupt
     with pytest.raises(Interrupted):
-        late[0].link_submission(spec_of(tree_artifact()), odd_hand_in)
+        link_submission(late[0], spec_of(tree_artifact()), odd_hand_in)
     assert names_in(target.parent) == []
 
 

@@ -13,11 +13,11 @@ import pytest
 from attempts import attempt, met, scored
 from hand_ins import write_raw
 
-from scorehost.attempt.folder import Manifest
 from scorehost.engine.opening import open_engine
 from scorehost.model.check import CheckRow
 from scorehost.model.json import canonical, parse
 from scorehost.model.result import Result
+from scorehost.runs.manifest import Manifest
 from scorehost.spec.loading import load_dataset
 from trial import IMAGE, bench_for, write_submission, write_task
 

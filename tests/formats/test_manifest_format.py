@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scripted_results import second_with
 
-from scorehost.attempt.folder import drafted
 from scorehost.model.check import CheckRow
 from scorehost.model.result import read_result
+from scorehost.runs.draft import drafted
 from scorehost.runs.manifest import (
     ManifestFile,
     agrees,
     fresh_salts,
     listed_digest,
     read_manifest,
-    read_salts,
 )
-from scorehost.runs.privacy import is_private, private_metrics, result_salt
+from scorehost.runs.private import is_private, private_metrics, result_salt
+from scorehost.runs.reader import Reader
 
 PRIVATE, PUBLIC = CheckRow(id="a", status="PASS"), CheckRow(id="b", status="FAIL", visibility="public")
 
@@ -58,11 +58,16 @@ def test_what_is_private(path, checks, private):
     assert is_private(path, checks) is private
 
 
+def salts_of(folder):
+    with Reader(folder) as reader:
+        return reader.salts()
+
+
 def written(folder, checks, log=b"the gold is 42"):
     with drafted(folder) as draft:
         draft.write("logs/evaluator.log", log)
         draft.close(read_result(second_with()), checks)
-    return read_manifest((folder / "manifest.json").read_bytes()), read_salts(folder)
+    return read_manifest((folder / "manifest.json").read_bytes()), salts_of(folder)
 
 
 def test_no_plain_digest_of_a_private_file_stands_anywhere(tmp_path):
@@ -147,3 +152,4 @@ def test_a_result_with_a_metric_that_its_task_does_not_declare_has_a_salt():
     assert {len(salt) for salt in salts} == {32}
     assert len(salts) == 2
     assert result_salt({"rmse": 1}, ["rmse", "mae"]) is None
+    assert private_metrics({"rmse": "42", "mae": True, "r2": 0.5}, ["rmse", "mae", "r2"]) == {"rmse", "mae"}

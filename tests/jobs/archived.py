@@ -6,12 +6,13 @@ from pathlib import Path
 
 from scripted_jobs import make_dataset, make_result
 
+from scorehost.attempt.archived import link_submission
 from scorehost.attempt.digests import TaskTrees, Tools, scoring_digests
-from scorehost.attempt.folder import drafted
 from scorehost.errors import AttemptFailed
 from scorehost.model.check import CheckRow
 from scorehost.model.result import Digests, HostUsage
 from scorehost.runs.blobs import Blobs
+from scorehost.runs.draft import drafted
 from scorehost.spec.gold_key import gold_key
 from scorehost.submissions.intake import take_in
 
@@ -59,7 +60,7 @@ class Archiving:
                 result = result.model_copy(update={"error": failed.failure})
                 draft.close(result, ())
                 return result
-            draft.link_submission(order.task.spec, hand_in)
+            link_submission(draft, order.task.spec, hand_in)
             files = {
                 name: tree.entries[0].source.read_bytes()
                 for name, tree in hand_in.artifacts.items()

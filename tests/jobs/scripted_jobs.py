@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -163,7 +164,12 @@ class Script:
 
 
 class FakeClock:
-    """Time that passes only when someone sleeps: it goes on to the earliest moment that anyone waits for."""
+    """Time that passes only when someone sleeps: it goes on to the earliest moment that anyone waits for.
+
+    While the job's disk is at work it stands.
+    """
+
+    writer = None
 
     def __init__(self) -> None:
         self.time = 0.0
@@ -181,7 +187,7 @@ class FakeClock:
             while self.time < due:
                 await anyio.lowlevel.checkpoint()
                 if min(self._due) == due:
-                    self._quiet += 1
+                    self._quiet = 0 if self.writer and self.writer.busy else self._quiet + 1
                     if self._quiet > 50:  # whoever was woken had its turn
                         self.time = due
         finally:
@@ -208,11 +214,18 @@ def run(
     asked = RunOptions(**{"dataset": dataset.root, "out": root / "runs", **options})
     events = watch if watch is not None else []
 
+    @asynccontextmanager
+    async def scoring(place):
+        if isinstance(clock, FakeClock):
+            clock.writer = place.writer
+        async with ready(script or Script())(place) as score:
+            yield score
+
     async def main():
         return await run_job(
             asked,
             dataset,
-            ready(script or Script()),
+            scoring,
             events.append,
             ping=ping,
             stop=stop or anyio.Event(),

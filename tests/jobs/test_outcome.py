@@ -13,6 +13,7 @@ from scorehost.errors import UsageError
 from scorehost.model.ids import AttemptKey
 from scorehost.runs.folder import new_folder
 from scorehost.runs.journal import FILE
+from scorehost.runs.reader import read_checks
 from scorehost.runs.reason import reason
 from scorehost.runs.scored import scored
 from scorehost.submissions.source import Source
@@ -65,7 +66,7 @@ def the_reason(tmp_path, checks, *, private=False, **given):
     order = Order(AttemptKey(task_id="a", submission="s"), task, Source())
     (tmp_path / "evaluation").mkdir()
     (tmp_path / "evaluation/checks.json").write_text(json.dumps({"checks": checks}))
-    return reason(scored(make_result(order, **given), task), tmp_path, private=private)
+    return reason(scored(make_result(order, **given), task), lambda: read_checks(tmp_path), private=private)
 
 
 PRIVATE = {"id": "c2", "status": "FAIL", "message": "gold was 17", "visibility": "private"}

@@ -14,8 +14,10 @@ from scripted_jobs import Script, make_dataset, make_result, make_task, publish,
 from scorehost.attempt.order import Order
 from scorehost.errors import UsageError
 from scorehost.model.ids import AttemptKey
-from scorehost.runs.folder import JobFolder, locked, new_folder, sweep
+from scorehost.runs.claim import locked
+from scorehost.runs.folder import JobFolder, new_folder
 from scorehost.runs.journal import FILE, read_history
+from scorehost.runs.sweep import sweep
 from scorehost.submissions.source import Source
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 import tracemalloc
 from collections import Counter
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from scripted_jobs import FakeClock, Script, make_result, run, scoring_digests, some_tasks
@@ -19,6 +21,7 @@ from scorehost.runs.folder import JobFolder
 from scorehost.runs.journal import open_journal
 from scorehost.runs.record import JobRecord
 from scorehost.runs.scored import scored
+from scorehost.runs.writer import open_writer
 
 KIB = 1024
 _heard: list[list[tuple[str, str]]] = []  # of whoever listens
@@ -35,10 +38,19 @@ sys.addaudithook(_hear)  # no hook can ever be taken away: it hears nothing whil
 @contextmanager
 def file_calls():
     """What is opened, listed, renamed and made while the block runs."""
+    opened = os.open
+
+    def heard_open(path, flags, mode=0o777, *, dir_fd=None):
+        if dir_fd is not None:  # of which the hook hears the name alone
+            _heard[-1].append(("open", f"{Path(f'/proc/self/fd/{dir_fd}').readlink()}/{path}"))
+        return opened(path, flags, mode, dir_fd=dir_fd)
+
     _heard.append([])
+    os.open = heard_open
     try:
         yield _heard[-1]
     finally:
+        os.open = opened
         _heard.pop()
 
 
@@ -95,9 +107,13 @@ def test_a_resume_opens_the_result_of_each_finished_attempt_once_and_nothing_els
     with file_calls() as heard:
         outcome = run(tmp_path, dataset, Script(), resume="latest")
     assert len(outcome.rows) == 60
-    attempts = f"{done.folder}/attempts/"
-    seen = Counter((event, path.removeprefix(attempts)) for event, path in heard if attempts in path)
-    assert seen == {("open", f"{row.key}/result.json"): 1 for row in done.rows}
+    results = [path for _, path in heard if path.endswith("/result.json")]
+    keys = Counter(path.removesuffix("/result.json") for path in results)
+    assert keys == {f"{done.folder}/attempts/{row.key}": 1 for row in done.rows}
+    # Beside it only folders on the way are opened; nothing is listed, moved or made.
+    ours = [(event, path) for event, path in heard if path.startswith(f"{done.folder}/attempts")]
+    assert {event for event, _ in ours} == {"open"}
+    assert {path for _, path in ours if Path(path).is_file()} == {f"{key}/result.json" for key in keys}
     assert sum(path.endswith("/events.jsonl") for _, path in heard) == 2  # read once, then written
 
 
@@ -117,23 +133,25 @@ def test_an_attempt_takes_as_many_file_calls_late_in_a_job_as_early_in_it(tmp_pa
     assert set(each) == {each[0]}
 
 
-def test_a_job_keeps_less_than_a_kibibyte_of_a_finished_attempt(tmp_path):
+@pytest.mark.anyio
+async def test_a_job_keeps_less_than_a_kibibyte_of_a_finished_attempt(tmp_path):
     plan = planned(some_tasks(tmp_path, "a", "b"), 500)
     folder = JobFolder(tmp_path)
     with open_journal(tmp_path) as journal:
-        ledger = Ledger(folder, journal, lambda _event: None, FakeClock())
-        images = {"evaluator": "sha256:" + "e" * 64}
-        tracemalloc.start()
-        try:
-            for order in plan.orders:
-                # Read from JSON, as each attempt's own would be: no two share anything.
-                digests = scoring_digests(images=images, task="sha256:" + "d" * 64)
-                made = make_result(order, tmp_path.name, digests=digests).model_dump_json()
-                folder.attempt(order.key).mkdir(parents=True)
-                ledger.finished(order, type(make_result(order)).model_validate_json(made))
-            kept, _ = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
+        async with open_writer(tmp_path) as writer:
+            ledger = Ledger(folder, journal, writer, lambda _event: None, FakeClock())
+            images = {"evaluator": "sha256:" + "e" * 64}
+            tracemalloc.start()
+            try:
+                for order in plan.orders:
+                    # Read from JSON, as each attempt's own would be: no two share anything.
+                    digests = scoring_digests(images=images, task="sha256:" + "d" * 64)
+                    made = make_result(order, tmp_path.name, digests=digests).model_dump_json()
+                    folder.attempt(order.key).mkdir(parents=True)
+                    await ledger.finished(order, type(make_result(order)).model_validate_json(made))
+                kept, _ = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
     assert len(ledger.done) == 1000
     assert kept < 1000 * KIB
     assert len({id(one.digests) for one in ledger.done.values()}) == 1

@@ -6,8 +6,9 @@ import os
 import tempfile
 from pathlib import Path
 
-from scorehost.adapters.folders import PREFIX, CallFolders, own_mark, remove_folders, start_ticks
+from scorehost.adapters.folders import PREFIX, CallFolders, own_mark, remove_folders
 from scorehost.adapters.leftovers import kill_leftovers
+from scorehost.files.lease import start_ticks
 
 
 def remove_abandoned() -> int:

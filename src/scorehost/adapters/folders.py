@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import stat
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
+
+from scorehost.files.lease import own_lease
+from scorehost.files.removal import remove_tree
 
 FILES, BYTES = 2_000, 64 * 1024 * 1024  # more than this is not read for a digest
 PREFIX = "scorehost-call-"
@@ -42,20 +45,8 @@ class CallFolders:
 
 def own_mark() -> str:
     """Who makes folders: `pid namespace-pid-start ticks` of this process; 0 for what is not to be known."""
-    try:
-        namespace = os.stat("/proc/self/ns/pid").st_ino  # noqa: PTH116 - a path that is always the same
-    except OSError:
-        namespace = 0
-    return f"{namespace}-{os.getpid()}-{start_ticks(os.getpid()) or 0}"
-
-
-def start_ticks(pid: int) -> int | None:
-    """When a process started, in ticks since the machine did (proc(5), field 22); None when it is dead."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in (b"Z", b"X") else int(fields[19])
+    own = own_lease()
+    return f"{own.pid_namespace or 0}-{own.pid}-{own.start_ticks}"
 
 
 def make_folders(owner: tuple[int, int] | None) -> CallFolders:
@@ -68,31 +59,20 @@ def make_folders(owner: tuple[int, int] | None) -> CallFolders:
             for place in (root, *(root / name for name in _NAMES)):
                 os.chown(place, *owner)
     except BaseException:
-        shutil.rmtree(root, ignore_errors=True)
+        with suppress(OSError):
+            remove_tree(root)
         raise
     return CallFolders(root)
 
 
 def remove_folders(folders: CallFolders) -> None:
     """Removes them with all that is in them. Slow when that is much: belongs into a thread."""
-    root = folders.root
-    shutil.rmtree(root, onerror=_open_and_again)
-    if os.path.lexists(root):
-        _log.warning("a call's folder could not be removed", command=f"rm -rf {root}")
-
-
-def _open_and_again(function: object, path: str, _error: object) -> None:
-    # A folder without rights: an adapter's own doing. What still fails is told by `_remove`.
-    place = Path(path)
     try:
-        place.parent.chmod(0o700)
-        if place.is_dir() and not place.is_symlink():
-            place.chmod(0o700)
-            shutil.rmtree(place, ignore_errors=True)
-        elif function is os.unlink:
-            place.unlink()
+        remove_tree(folders.root)
     except OSError as error:
-        _log.debug("not removed", path=path, error=error.strerror)
+        _log.warning(
+            "a call's folder could not be removed", command=f"rm -rf {folders.root}", error=error.strerror
+        )
 
 
 def _digest(folder: Path) -> str:

@@ -147,6 +147,7 @@ async def on_engine(
                             upcoming=place.upcoming,
                             agents=agents,
                             keep=options.keep,
+                            writer=place.writer,
                         )
                         yield functools.partial(score_attempt, await stack.enter_async_context(resources))
 

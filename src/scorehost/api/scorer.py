@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,22 +16,22 @@ from anyio.abc import TaskGroup
 from scorehost.aio.threads import in_thread
 from scorehost.api.handing_in import Content, HandedIn, handed_in
 from scorehost.api.probing import never_fit
-from scorehost.attempt.folder import read_checks, take_back
 from scorehost.attempt.order import Order
 from scorehost.attempt.resources import Resources
 from scorehost.attempt.score import score as score_attempt
 from scorehost.errors import UsageError
+from scorehost.files.removal import remove_tree
 from scorehost.model.check import CheckRow
 from scorehost.model.failure import Failure
 from scorehost.model.ids import SUBMISSION_NAME, AttemptKey
 from scorehost.model.result import Result, Status
+from scorehost.runs.draft import take_back
+from scorehost.runs.reader import read_checks
 from scorehost.spec.dataset import Dataset, Task
 from scorehost.submissions.source import Source
 
 T = TypeVar("T")
-FORGET_SECONDS = (
-    600.0  # contents that nothing links are younger than this only while an attempt takes them in
-)
+FORGET_SECONDS = 600.0  # for contents that no attempt links any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +200,7 @@ class Scorer:
     def _taken(self, result: Result, folder: Path) -> Scored:
         checks = read_checks(folder)
         if not self._keep:
-            shutil.rmtree(folder)
+            remove_tree(folder)
             self._forget()
         return Scored(
             status=result.status,
@@ -218,12 +216,8 @@ class Scorer:
         """Removes contents that no attempt links any more, now and then."""
         if time.monotonic() - self._swept < FORGET_SECONDS:
             return
-        self._swept, now = time.monotonic(), time.time()
-        for folder, _, names in os.walk(self._folder.parent / ".blobs"):
-            for name in names:
-                status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 - one of very many
-                if status.st_nlink == 1 and now - status.st_mtime > FORGET_SECONDS:
-                    os.unlink(os.path.join(folder, name))  # noqa: PTH108, PTH118
+        self._swept = time.monotonic()
+        self._resources.blobs.forget(FORGET_SECONDS)
 
 
 def _asked_while_scored(task: Task, dataset: Dataset) -> list[str]:

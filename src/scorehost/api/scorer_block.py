@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import anyio
@@ -20,8 +18,11 @@ from scorehost.attempt.resources import open_resources
 from scorehost.engine.door import EngineInfo
 from scorehost.engine.opening import open_engine
 from scorehost.errors import UsageError
-from scorehost.files.atomic import make_folder
+from scorehost.files.removal import remove_tree
+from scorehost.files.scratch import made_scratch
 from scorehost.model.ids import new_job_id
+from scorehost.runs.claim import made_folder
+from scorehost.runs.folder import JobFolder
 from scorehost.spec.loading import load_dataset
 
 _log = structlog.get_logger()
@@ -61,8 +62,14 @@ async def open_scorer(
             opened = await stack.enter_async_context(engine(found.profiles.engine.host))
             _check_enforced(await opened.info(), allowed=allow_unenforced)
             runs = Path(keep) if keep is not None else await stack.enter_async_context(_temporary())
-            folder = runs / new_job_id()
-            make_folder(folder)
+            folder = stack.enter_context(
+                made_folder(
+                    runs,
+                    new_job_id(),
+                    "scorer",
+                    keep=lambda path: keep is None or JobFolder(path).has_attempts,
+                )
+            )
             holder: list[Scorer] = []
             resources = await stack.enter_async_context(
                 open_resources(
@@ -109,7 +116,7 @@ def _check_enforced(info: EngineInfo, *, allowed: bool) -> None:
 @asynccontextmanager
 async def _temporary() -> AsyncIterator[Path]:
     """A folder that is gone at the end, also when a thread of a cancelled attempt still writes into it."""
-    folder = Path(mkdtemp(prefix="scorehost-scorer-"))
+    folder = made_scratch("scorer")
     try:
         yield folder
     finally:
@@ -127,5 +134,6 @@ def _logged(text: str) -> None:
 
 
 def _gone(folder: Path) -> bool:
-    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        remove_tree(folder)
     return not folder.exists()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +15,12 @@ from scorehost.api.signals import stop_on_signals
 from scorehost.attempt.looking import host_to_look_into
 from scorehost.attempt.resources import open_resources
 from scorehost.engine.opening import open_engine
+from scorehost.files.scratch import scratch
 from scorehost.hosts.kept import enter
 from scorehost.jobs.options import RunOptions
 from scorehost.jobs.plan import make_plan
 from scorehost.model.ids import new_job_id
+from scorehost.runs.claim import made_folder
 from scorehost.spec.loading import load_task_dir
 
 if TYPE_CHECKING:
@@ -60,14 +61,14 @@ async def look_into(
     job_id = new_job_id()
     stop = anyio.Event()
     with (
-        tempfile.TemporaryDirectory(prefix="scorehost-shell-") as place,
+        scratch("shell") as place,
+        made_folder(place / "runs", job_id, "look", keep=lambda _folder: False) as folder,
         stop_on_signals(stop, lambda: job_id),
     ):
-        folder = Path(place, "runs", job_id)
         options = RunOptions(
             dataset=dataset.root, tasks=(task.task_id,), submissions=(submission_word(word),)
         )
-        order = make_plan(options, dataset, staging=Path(place, "incoming"), warn=warn).orders[0]
+        order = make_plan(options, dataset, staging=place / "incoming", warn=warn).orders[0]
         address = dataset.profiles.engine.host
         async with (
             engine(address) as opened,

@@ -12,12 +12,12 @@ from scorehost.adapters.execs import ExecAnswer, ExecAsk, ExecCall
 from scorehost.adapters.records import call_files, observation_lines
 from scorehost.adapters.requests import AdapterRequest, Assertion, JudgeRequest, SessionRequest
 from scorehost.adapters.roles import Roles
-from scorehost.attempt.folder import Draft
 from scorehost.hosts.agents import AgentFault, JobBudgetSpent, UnknownRole, Work, WorkPlace
 from scorehost.hosts.frames import BudgetSpent
 from scorehost.model import json
 from scorehost.model.call import Reply, RoleUsage, usage_by_role
 from scorehost.model.failure import Phase
+from scorehost.runs.drafting import Drafting
 from scorehost.spec.task import TaskSpec
 
 SESSION_BYTES = 16 * 1024 * 1024  # of prompts and replies that one session carries along
@@ -57,7 +57,7 @@ class AttemptAgents:
 
     job: JobAgents
     spec: TaskSpec
-    draft: Draft
+    draft: Drafting
     emit: Emit
     invocations: int = 0
     warnings: list[str] = field(default_factory=list)
@@ -120,7 +120,7 @@ class AttemptAgents:
         self.emit("agent_call", {**told, **ended, **invalid, "usage": usage.model_dump()})
 
     def close(self) -> None:
-        """Writes observation.jsonl of each phase in which an agent was called. Raises DiskFull."""
+        """Writes observation.jsonl of each phase in which an agent was called."""
         for folder, lines in self._lines.items():
             self.draft.write(f"{folder}/observation.jsonl", b"".join(lines))
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from scorehost.adapters import records
 from scorehost.model import json
 from scorehost.model.call import CallRecord
+from scorehost.runs.reader import CALL_BYTES, OBSERVATION_FILE, BadFile, Reader
 
-MAX_BYTES = 64 * 1024 * 1024  # of one file that is read here
 PHASES = ("run", "evaluation")
 
 
@@ -23,49 +21,48 @@ def disagreements(folder: Path) -> list[str]:
     """
     found: list[str] = []
     calls = 0
-    for phase in PHASES:
-        kept, faults = _calls(folder / phase / "calls", phase)
-        calls += len(kept)
-        found += faults
-        found += _observations(folder / phase / "observation.jsonl", kept)
-    try:
-        result = json.parse((folder / "result.json").read_bytes(), max_bytes=MAX_BYTES)
-        told = result["agent_invocations"]
-    except (OSError, json.BadJson, KeyError, TypeError):
-        return [*found, "result.json does not say how many calls there were"]
-    if not isinstance(told, int) or told < calls:  # a call that was cut off is counted and has no record
+    with Reader(folder) as reader:
+        for phase in PHASES:
+            kept, faults = _calls(reader, f"{phase}/calls")
+            calls += len(kept)
+            found += faults
+            found += _observations(reader, phase, kept)
+        try:
+            told = reader.result()[0].agent_invocations
+        except BadFile:
+            return [*found, "result.json does not say how many calls there were"]
+    if told < calls:  # a call that was cut off is counted and has no record
         found.append(f"result.json counts {told} calls, and {calls} are recorded")
     return found
 
 
-def _calls(folder: Path, phase: str) -> tuple[list[CallRecord], list[str]]:
+def _calls(reader: Reader, folder: str) -> tuple[list[CallRecord], list[str]]:
     kept: list[CallRecord] = []
     found: list[str] = []
-    places = list(folder.iterdir()) if folder.is_dir() else []
-    for place in sorted(places, key=lambda place: (len(place.name), place.name)):
-        shown = f"{phase}/calls/{place.name}"
-        files = {
-            str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()
-        }
+    for name, _kind in sorted(reader.names(folder), key=lambda each: (len(each[0]), each[0])):
+        place = f"{folder}/{name}"
         try:
-            kept.append(CallRecord.model_validate_json(files["call.json"]))
-            found += [f"{shown}: {fault}" for fault in records.disagreements(files)]
-        except (KeyError, ValidationError, json.BadJson):
-            found.append(f"{shown}/call.json is missing or is no record of a call")
+            kept.append(reader.call(place))
+            files = {
+                path.removeprefix(f"{place}/"): reader.data(path, CALL_BYTES)
+                for path, _kind in reader.walked(place)
+            }
+            found += [f"{place}: {fault}" for fault in records.disagreements(files)]
+        except (BadFile, json.BadJson):
+            found.append(f"{place}/call.json is missing or is no record of a call")
     return kept, found
 
 
-def _observations(path: Path, kept: list[CallRecord]) -> list[str]:
+def _observations(reader: Reader, phase: str, kept: list[CallRecord]) -> list[str]:
     """Turns of observation.jsonl against the calls, in order; lines of execs are parts of a turn."""
     try:
-        lines = path.read_bytes().splitlines() if path.exists() else []
-        rows = [json.parse(line, max_bytes=MAX_BYTES) for line in lines]
-    except (OSError, json.BadJson):
-        return [f"{path.name} cannot be read"]
+        rows = reader.observations(phase)
+    except BadFile:
+        return [f"{OBSERVATION_FILE} cannot be read"]
     turns = [row for row in rows if not _is_exec(row)]
     told = [tuple(row.get(name) for name in _COMPARED) for row in turns]
     if told != [_facts(record) for record in kept]:
-        return [f"{path.parent.name}/{path.name} does not tell the calls that are recorded"]
+        return [f"{phase}/{OBSERVATION_FILE} does not tell the calls that are recorded"]
     return []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -29,6 +29,7 @@ from scorehost.hosts.warm import Wanted, WarmHosts, warm_hosts
 from scorehost.model.masking import Masker
 from scorehost.model.result import Versions
 from scorehost.runs.blobs import Blobs
+from scorehost.runs.writer import Writer, open_writer
 from scorehost.spec.dataset import Dataset, Task
 from scorehost.spec.digests import profile_digest
 from scorehost.spec.gold_key import GoldKey, gold_key
@@ -59,6 +60,7 @@ class Resources:
     versions: Versions
     profile: str
     gold_key: GoldKey
+    writer: Writer
     keep: Keep | None = None  # which attempts' hosts stay for a look
     agents: JobAgents | None = None
     warm: WarmHosts | None = None
@@ -126,13 +128,15 @@ async def open_resources(
     upcoming: Upcoming = lambda _count: (),
     agents: JobAgents | None = None,
     keep: Keep | None = None,
+    writer: Writer | None = None,
 ) -> AsyncIterator[Resources]:
     """The resources of one job whose folder is `folder` (its parent holds the blobs).
 
     First removes what dead jobs left on the engine; at the end, whatever happened, all that this job left.
     `say` is told what is slow or could not be done. `upcoming` tells the next attempts, for which hosts
     are made ready ahead of need. `agents`: the bound roles, when tasks have any. `keep`: the hosts of all
-    attempts, or of those that end as ERROR, stay on the engine (then none is made ahead).
+    attempts, or of those that end as ERROR, stay on the engine (then none is made ahead). `writer`: that of
+    the job; without one the attempts have their own.
     Raises EngineError when the engine cannot be asked, UsageError for a gold.key that cannot be used.
     """
     info = await engine.info()
@@ -147,6 +151,7 @@ async def open_resources(
         pool, tools = MemoryPool(info.memory_bytes), Tools.read()
         starts = anyio.CapacityLimiter(max(FEWEST_STARTS, info.cpus))
         async with (
+            nullcontext(writer) if writer is not None else open_writer(folder) as writes,
             watch_memory(engine, job_id) as memory,
             warm_hosts(
                 Site(
@@ -187,6 +192,7 @@ async def open_resources(
                 upcoming=upcoming,
                 starts=starts,
                 agents=agents,
+                writer=writes,
             )
             warm.replan = resources.look_ahead
             yield resources

@@ -14,6 +14,7 @@ from typing import Any
 
 from scorehost.aio.threads import in_thread
 from scorehost.attempt.agents import AttemptAgents
+from scorehost.attempt.archived import link_submission
 from scorehost.attempt.binding import Verdict, bind
 from scorehost.attempt.blueprints import (
     evaluator_blueprint,
@@ -22,13 +23,12 @@ from scorehost.attempt.blueprints import (
     run_blueprint,
 )
 from scorehost.attempt.digests import TaskTrees, scoring_digests
-from scorehost.attempt.folder import Draft, drafted
 from scorehost.attempt.inputs import evaluator_inputs
 from scorehost.attempt.layout import laid_out
 from scorehost.attempt.order import Order
 from scorehost.attempt.resources import Resources
 from scorehost.attempt.run_phase import RunPhase, carry_out
-from scorehost.errors import AttemptFailed, DiskFull, EngineRefused, EngineTimeout, EngineUnreachable
+from scorehost.errors import AttemptFailed, DiskTrouble, EngineRefused, EngineTimeout, EngineUnreachable
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.evaluation import Evaluation, evaluate
 from scorehost.hosts.execs import FAULTY, ExecOutcome
@@ -38,7 +38,8 @@ from scorehost.hosts.shared import taken_over
 from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
 from scorehost.model.result import Digests, HostUsage, Result, Status, axes
-from scorehost.runs.privacy import result_salt
+from scorehost.runs.drafting import Drafting, drafting
+from scorehost.runs.private import result_salt
 from scorehost.submissions.intake import HandIn, take_in
 from scorehost.submissions.source import Source
 
@@ -86,7 +87,7 @@ class _Progress:
 async def score(resources: Resources, order: Order, folder: Path, emit: Emit) -> Result:
     """Scores one attempt and publishes its folder at `folder`.
 
-    Every failure of the attempt is a Result of status ERROR. Raises only DiskFull, and cancellation; then
+    Every failure of the attempt is a Result of status ERROR. Raises only DiskTrouble, and cancellation; then
     there is no folder, and nothing of the attempt is left on the engine. Where hosts are kept, those
     of the attempt stay, and `emit` is told how to enter them.
     """
@@ -111,7 +112,7 @@ async def _scored(
     resources: Resources, order: Order, folder: Path, emit: Emit, keeper: Keeper | None
 ) -> Result:
     progress = _Progress(order, emit, keeper)
-    with drafted(folder, resources.masker) as draft:
+    async with drafting(resources.writer, folder, resources.masker) as draft:
         if resources.agents is not None and order.task.spec.agent_profiles:
             progress.agents = AttemptAgents(resources.agents, order.task.spec, draft, emit)
         verdict: Verdict | None = None
@@ -126,7 +127,7 @@ async def _scored(
             error = failed.failure
         except (EngineUnreachable, EngineTimeout) as lost:
             error = failure(progress.phase, "engine_lost", lost.message, hint=lost.hint)
-        except DiskFull:
+        except DiskTrouble:
             raise
         except EngineRefused as refused:
             if refused.status < FAULTY:
@@ -139,13 +140,11 @@ async def _scored(
             progress.agents.close()
             if error is None or not is_agents(error.kind):
                 progress.warnings += progress.agents.warnings
-        result = _result(resources, progress, verdict, error)
-        draft.close(result, verdict.checks if verdict is not None else ())
-        await in_thread(draft.publish, resources.files)
-    return result
+        checks = verdict.checks if verdict is not None else ()
+        return await draft.publish(lambda: (_result(resources, progress, verdict, error), checks))
 
 
-def _internal(resources: Resources, progress: _Progress, draft: Draft, defect: Exception) -> Failure:
+def _internal(resources: Resources, progress: _Progress, draft: Drafting, defect: Exception) -> Failure:
     # Its text may quote gold: it is kept with the attempt, which is private, and nowhere else.
     trace = "".join(traceback.format_exception(defect)).encode("utf-8", "backslashreplace")
     draft.write("logs/scorehost.log", resources.masker().data(trace))
@@ -153,7 +152,7 @@ def _internal(resources: Resources, progress: _Progress, draft: Draft, defect: E
     return failure(progress.phase, "internal", text)
 
 
-async def _verdict(resources: Resources, progress: _Progress, draft: Draft) -> Verdict:
+async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -> Verdict:
     order = progress.order
     task, profiles = order.task, resources.dataset.profiles
     progress.enter(Phase.PREPARE)
@@ -227,7 +226,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Draft) -> V
     return verdict
 
 
-async def _run(resources: Resources, progress: _Progress, draft: Draft, site: Site) -> None:
+async def _run(resources: Resources, progress: _Progress, draft: Drafting, site: Site) -> None:
     """The run phase, which has ended and left nothing alive when this returns."""
     progress.enter(Phase.RUN)
     if not resources.dataset.profiles.evaluate_host.isolated:
@@ -239,7 +238,7 @@ async def _run(resources: Resources, progress: _Progress, draft: Draft, site: Si
             site,
             progress.agents,
             staging=draft.staging,
-            take=lambda source: _taken_in(resources, progress.order, source),
+            take=lambda source: _taken_in(resources, progress.order, source, draft),
             run=progress.run,
         )
     finally:
@@ -251,24 +250,30 @@ async def _run(resources: Resources, progress: _Progress, draft: Draft, site: Si
     progress.enter(Phase.PREPARE)
 
 
-def _keep_log(resources: Resources, progress: _Progress, draft: Draft, path: str, data: bytes) -> None:
-    masked = resources.masker().data(data) if data else data
-    if masked != data:
-        # No container is ever given such a value: that one came into it from elsewhere should be looked into.
-        progress.warnings.append(f"{path} held a secret of the controller's; it was masked")
-    draft.write(path, masked)
+def _keep_log(resources: Resources, progress: _Progress, draft: Drafting, path: str, data: bytes) -> None:
+    masker = resources.masker()
+
+    def write() -> None:
+        masked = masker.data(data) if data else data
+        if masked != data:
+            # No container is ever given such a value: that one came into it from elsewhere should be
+            # looked into.
+            progress.warnings.append(f"{path} held a secret of the controller's; it was masked")
+        draft.draft.write(path, masked)
+
+    draft.post(write)
 
 
-async def _linked(resources: Resources, progress: _Progress, draft: Draft) -> HandIn:
+async def _linked(resources: Resources, progress: _Progress, draft: Drafting) -> HandIn:
     """What is scored, as files of the draft: what the run phase made, else what was handed in."""
     order, stop = progress.order, threading.Event()
 
     def bring() -> HandIn:  # in one go: each way to a thread and back costs as much as the work itself
         hand_in = progress.run.hand_in
         if hand_in is None:
-            hand_in = take_in(order.task.spec, order.source, resources.blobs, stop.is_set)
-        draft.link_submission(order.task.spec, hand_in)
-        return hand_in
+            blobs = draft.draft.holding(resources.blobs)
+            hand_in = take_in(order.task.spec, order.source, blobs, stop.is_set)
+        return link_submission(draft.draft, order.task.spec, hand_in)
 
     try:
         return await in_thread(bring, resources.files)
@@ -276,12 +281,14 @@ async def _linked(resources: Resources, progress: _Progress, draft: Draft) -> Ha
         stop.set()  # a cancel leaves the thread to itself: it must not copy on
 
 
-async def _taken_in(resources: Resources, order: Order, source: Source) -> HandIn:
+async def _taken_in(resources: Resources, order: Order, source: Source, draft: Drafting) -> HandIn:
     stop = threading.Event()
+
+    def bring() -> HandIn:
+        return take_in(order.task.spec, source, draft.draft.holding(resources.blobs), stop.is_set)
+
     try:
-        return await in_thread(
-            lambda: take_in(order.task.spec, source, resources.blobs, stop.is_set), resources.files
-        )
+        return await in_thread(bring, resources.files)
     finally:
         stop.set()  # a cancel leaves the thread to itself: it must not copy on
 

@@ -11,16 +11,19 @@ from scorehost.jobs.select import selected_tasks
 from scorehost.model.ids import new_job_id
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scorehost.jobs.options import RunOptions
     from scorehost.spec.dataset import Dataset
 
 NAME = "audit"
 
 
-def asked_audit(options: RunOptions, dataset: Dataset, *, attacks: bool) -> RunOptions:
-    """The options of the job that an audit is; mutants and attacks are written below `out`/audits.
-
-    What deleted audits left there goes.
+def asked_audit(
+    options: RunOptions, dataset: Dataset, *, attacks: bool, place: Path | None = None
+) -> RunOptions:
+    """The options of the job that an audit is; mutants and attacks are written into `place`, which its caller
+    has claimed (None: one that nobody has). What deleted audits left below `out`/audits goes.
 
     Raises UsageError for tasks that are not there, DiskFull.
     """
@@ -30,6 +33,6 @@ def asked_audit(options: RunOptions, dataset: Dataset, *, attacks: bool) -> RunO
     words = ["solution"] if any(task.solution is not None for task in tasks) else []
     words += ["empty", *(f"wrong:{name}" for name in sorted({name for task in tasks for name in task.wrong}))]
     sweep_staged(options.out)
-    place = options.out.absolute() / PLACE / new_job_id()
+    place = place or options.out.absolute() / PLACE / new_job_id()
     stage(tasks, place, with_attacks=attacks)
     return dataclasses.replace(options, submissions=tuple(words), staged=place, name=options.name or NAME)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from scorehost.audit.commands import CLOCK, REPEATS
 from scorehost.audit.static import suspicions
 from scorehost.model.audit import AuditFinding, HandIn, Level, Passed
 from scorehost.model.failure import Blame, Phase
-from scorehost.runs.reason import CHECKS
+from scorehost.runs.reader import BadFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -262,7 +261,6 @@ def _why(one: Attempt) -> str:
 
 def _failed_checks(one: Attempt) -> list[str]:
     try:
-        rows = json.loads((one.folder / CHECKS).read_bytes())["checks"]
-    except (OSError, ValueError, KeyError, RecursionError):
+        return [row.id for row in one.checks() if row.status == "FAIL"]
+    except BadFile:
         return []
-    return [str(row.get("id")) for row in rows if row.get("status") == "FAIL"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -12,13 +11,17 @@ from scorehost.audit.judging import judge
 from scorehost.audit.staging import read_kit, remove_staged, staged_at
 from scorehost.errors import UsageError
 from scorehost.files.atomic import write_atomic
+from scorehost.files.below import Unread, read_below
 from scorehost.jobs.select import selected_tasks
 from scorehost.model.audit import AuditReport
 from scorehost.model.json import dump
 from scorehost.runs.folder import JobFolder
+from scorehost.runs.reader import RECORD_BYTES
 from scorehost.runs.reading import read_job
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scorehost.jobs.options import RunOptions
     from scorehost.jobs.outcome import JobOutcome
     from scorehost.model.audit import AuditFinding
@@ -83,8 +86,8 @@ def told_before(asked: RunOptions) -> AuditReport | None:
     if asked.resume is None or asked.staged is None or staged_at(asked.staged):
         return None
     try:
-        return AuditReport.model_validate_json((Path(asked.resume) / REPORT).read_bytes())
-    except (OSError, ValidationError):
+        return AuditReport.model_validate_json(read_below(asked.resume, REPORT, RECORD_BYTES))
+    except (Unread, ValidationError):
         return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,23 +16,28 @@ from scorehost.audit.mutants import mutants
 from scorehost.audit.subject import subject_of
 from scorehost.errors import UsageError
 from scorehost.files.atomic import disk_errors, make_folder, write_atomic
+from scorehost.files.below import Unread, read_below
+from scorehost.files.removal import remove_tree
 from scorehost.model.audit import HandIn, Kit
+from scorehost.model.ids import new_job_id
 from scorehost.model.json import dump
-from scorehost.runs.folder import JOB_FILE, job_ids, remove_tree
+from scorehost.runs.claim import LOCK_FILE, abandoned, made_folder
+from scorehost.runs.folder import job_ids
+from scorehost.runs.reader import JOB_FILE, RECORD_BYTES, BadFile, Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from scorehost.audit.attacks.files import Content
     from scorehost.spec.dataset import Task
 
 KIT = "kit.json"
 PLACE = "audits"  # beside the jobs
-ORPHAN_SECONDS = 86_400.0  # an audit that is just being planned has no job.json yet
+ORPHAN_SECONDS = 86_400.0  # for places without a claim, as earlier versions made them
 
 
 def stage(tasks: Iterable[Task], place: Path, *, with_attacks: bool) -> Kit:
-    """Writes every mutant, and the attacks where they are asked for, below the new folder `place`.
+    """Writes every mutant, and the attacks where they are asked for, below the folder `place`.
 
     kit.json comes last: a place without one is not whole. The solution, the empty and the shipped wrong
     submissions need no writing. Raises DiskFull.
@@ -65,8 +70,8 @@ def stage(tasks: Iterable[Task], place: Path, *, with_attacks: bool) -> Kit:
 def read_kit(place: Path) -> Kit:
     """The kit that was staged at `place`; UsageError when it is gone or cannot be read."""
     try:
-        return Kit.model_validate_json((place / KIT).read_bytes())
-    except (OSError, ValidationError):
+        return Kit.model_validate_json(read_below(place, KIT, RECORD_BYTES))
+    except (Unread, ValidationError):
         raise UsageError(
             f"{place / KIT} cannot be read: what the audit handed in is not known any more.",
             hint="Start a new audit.",
@@ -85,25 +90,59 @@ def remove_staged(place: Path) -> None:
         place.parent.rmdir()
 
 
+@contextmanager
+def staging_place(out: Path) -> Iterator[Path]:
+    """A new place in `out` for one audit, claimed; it goes at the end when no job of `out` names it."""
+    top = out.absolute() / PLACE
+
+    def named(place: Path) -> bool:
+        # The audit's job is made later than its place, and ids sort by time.
+        later = (job_id for job_id in job_ids(out) if job_id >= place.name)
+        return any(_place_of(out / job_id) == place.name for job_id in later)
+
+    with made_folder(top, new_job_id(), "audit", keep=named) as place:
+        try:
+            yield place
+        finally:
+            with suppress(OSError):
+                top.rmdir()
+
+
 def sweep_staged(out: Path) -> None:
-    """Removes places below `out` that are a day old and that no job names: their jobs were deleted.
+    """Removes places below `out` that nobody has and no job names: their audits never began, or were deleted.
 
     While a job cannot be read nothing is removed: it may name any of them.
     """
     try:
         places = [path for path in (out / PLACE).iterdir() if path.is_dir() and not path.is_symlink()]
-        old = [path for path in places if time.time() - path.stat().st_mtime > ORPHAN_SECONDS]
-        named = {_place_of(out / job_id / JOB_FILE) for job_id in (job_ids(out) if old else ())}
-    except (OSError, ValueError, KeyError, TypeError):
+        named = {_place_of(out / job_id) for job_id in (job_ids(out) if places else ())}
+    except (OSError, BadFile):
         return
-    for place in old:
+    for place in places:
         if place.name not in named:
+            with suppress(OSError, UsageError):
+                _remove_abandoned(place)
+
+
+def _remove_abandoned(place: Path) -> None:
+    if not (place / LOCK_FILE).exists() and time.time() - place.stat().st_mtime < ORPHAN_SECONDS:
+        return  # of a version that took no claim: it may be planning yet
+    with abandoned(place) as dead:
+        if dead:
             remove_staged(place)
 
 
-def _place_of(record: Path) -> str | None:
+def _place_of(job: Path) -> str | None:
     # Not as a JobRecord: to check that of a large job takes long, and another version may have written it.
-    staged = json.loads(record.read_bytes())["asked"].get("staged")
+    try:
+        with Reader(job) as reader:
+            staged = json.loads(reader.data(JOB_FILE, RECORD_BYTES))["asked"].get("staged")
+    except BadFile as error:
+        if error.missing:
+            return None
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise BadFile(f"{JOB_FILE} does not parse") from None
     return None if staged is None else Path(staged).name
 
 

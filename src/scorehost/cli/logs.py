@@ -51,23 +51,23 @@ def logs(
     """
     wanted = api.Wanted(task=task, submission=submission, sample=sample, repeat=repeat, host=host)
     found = api.logs(job, wanted, out=out)
-    if not any(log.file.stat().st_size for log in found):
+    if not any(log.size for log in found):
         click.echo("nothing was printed in this attempt", err=True)
         return 0
     for log in found:
         if len(found) > 1:
             say(f"==> {log.path} <==")
         part = b"\n"
-        for part in _parts(log.file):
+        for part in _parts(log):
             write(part if raw else visible(part.decode("utf-8", "backslashreplace"), keep="\n\t"))
         if not raw and not part.endswith(b"\n"):
             write("\n")
     return 0
 
 
-def _parts(path: Path) -> Iterator[bytes]:
+def _parts(log: api.AttemptLog) -> Iterator[bytes]:
     """The file in whole lines where they are short, so that no character is cut in two."""
-    with path.open("rb") as stream:
+    with log.open() as stream:
         while line := stream.readline(_PART):
             while not line.endswith(b"\n") and _cut(line) and (more := stream.read(1)):
                 line += more

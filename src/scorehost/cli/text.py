@@ -1,35 +1,16 @@
-"""Text that is safe on a terminal: what others wrote cannot move the cursor or forge a line."""
+"""Text as the terminal shows it; what others wrote goes through `visible`."""
 
 from __future__ import annotations
 
 import os
-import unicodedata
 from typing import TYPE_CHECKING
+
+from scorehost.model.visible import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Control, format (bidi overrides among them), surrogate, line and paragraph separators, unassigned.
-_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Cn"})
-
-_SHORT = frozenset("\t\n\r")  # these alone have letters of their own in Python
-
-
-def visible(text: str, *, keep: str = "") -> str:
-    r"""`text` with every control and format character as \x1b, \u202e, \U000e0001; those in `keep` stay."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        _escape(char) if unicodedata.category(char) in _UNSAFE and char not in keep else char for char in text
-    )
-
-
-def _escape(char: str) -> str:
-    return (
-        char.encode("unicode_escape", "surrogatepass").decode()
-        if char not in _SHORT
-        else f"\\x{ord(char):02x}"
-    )
+__all__ = ["count", "score_text", "shorten", "typed", "visible"]
 
 
 def typed(path: Path | str) -> str:

@@ -110,7 +110,7 @@ def _change(pair: Pair, *, private: bool) -> Change:
         status_b=b.status,
         score_a=a.score,
         score_b=b.score,
-        reason=reason(pair.scored_b, pair.b.folder, private=private),
+        reason=reason(pair.scored_b, pair.b.checks, private=private),
     )
 
 

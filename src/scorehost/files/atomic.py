@@ -9,7 +9,7 @@ import shutil
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from scorehost.errors import DiskFull
+from scorehost.errors import DiskFull, DiskTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +42,26 @@ def disk_errors(folder: Path, needed: int) -> Iterator[None]:
         if error.errno in FULL:
             raise disk_full(folder, needed) from error
         raise
+
+
+@contextmanager
+def disk_trouble(folder: Path, doing: str = "be written") -> Iterator[None]:
+    """Turns every OSError of what is done below `folder` into DiskTrouble that says what failed, and where.
+
+    For work whose failure can only be the disk's: a full disk is `DiskFull` here too.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise disk_full(folder, 4096) from error
+        place = error.filename2 or error.filename or folder
+        shown = os.fsdecode(place) if isinstance(place, (str, bytes, os.PathLike)) else str(folder)
+        raise DiskTrouble(
+            f"{shown} could not {doing}: {error.strerror or type(error).__name__} "
+            f"({errno.errorcode.get(error.errno or 0, 'no number')}).",
+            hint="Look at that file system and at who may write there, then go on with --resume.",
+        ) from error
 
 
 def sync_folder(folder: Path) -> None:
@@ -96,10 +116,12 @@ def make_folder(path: Path) -> None:
             folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def move_folder(source: Path, target: Path) -> None:
-    """Renames a folder within one file system, durably; `target` must not exist, its parents are made."""
+def moved_folder(source: Path, target: Path) -> list[str]:
+    """Renames a folder within one file system; gives the folders that are to be made durable then.
+
+    `target` must not exist; its parents are made.
+    """
     make_folder(target.parent)
     with disk_errors(target.parent, 4096):
         source.rename(target)
-    sync_folder(target.parent)
-    sync_folder(source.parent)
+    return [os.fspath(target.parent), os.fspath(source.parent)]

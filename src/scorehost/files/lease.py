@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+_MARK = "+"  # FAT, exFAT and NTFS take no colon in a name
 _WRITTEN = re.compile(r"([^:]*):([^:]*):([^:]*):([0-9]{1,20}):([0-9]{1,20})")
 
 
@@ -34,10 +35,15 @@ class Lease:
     def __str__(self) -> str:
         return f"{self.machine}:{self.boot}:{self.pid_namespace}:{self.pid}:{self.start_ticks}"
 
+    @property
+    def mark(self) -> str:
+        """The same as a part of a file's name that every file system takes; `parse` reads it back."""
+        return str(self).replace(":", _MARK)
+
     @classmethod
     def parse(cls, text: str) -> Lease | None:
-        """The lease in a label, or None when the label was not made by scorehost."""
-        found = _WRITTEN.fullmatch(text)
+        """The lease in a label or a mark, or None when it was not made by scorehost."""
+        found = _WRITTEN.fullmatch(text) or _WRITTEN.fullmatch(text.replace(_MARK, ":"))
         if found is None:
             return None
         machine, boot, pid_namespace, pid, start_ticks = found.groups()
@@ -58,7 +64,7 @@ class Lease:
             return Standing.DEAD
         if self.pid_namespace != here.pid_namespace:
             return Standing.FOREIGN
-        return Standing.ALIVE if _start_ticks(self.pid) == self.start_ticks else Standing.DEAD
+        return Standing.ALIVE if start_ticks(self.pid) == self.start_ticks else Standing.DEAD
 
 
 @functools.cache
@@ -69,7 +75,7 @@ def own_lease() -> Lease:
         boot=_first_line("/proc/sys/kernel/random/boot_id"),
         pid_namespace=_pid_namespace(),
         pid=os.getpid(),
-        start_ticks=_start_ticks(os.getpid()) or 0,
+        start_ticks=start_ticks(os.getpid()) or 0,
     )
 
 
@@ -87,7 +93,8 @@ def _pid_namespace() -> str:
         return ""
 
 
-def _start_ticks(pid: int) -> int | None:
+def start_ticks(pid: int) -> int | None:
+    """When a process started, in ticks since the machine did (proc(5), field 22); None when it is dead."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from scorehost.errors import DiskFull
-from scorehost.files.atomic import move_folder
+import anyio
+
+from scorehost.errors import DiskTrouble
+from scorehost.files.atomic import moved_folder
 from scorehost.jobs.outcome import JobEvent, Row, Watch
+from scorehost.model.ids import utc_now
+from scorehost.runs.carry import link_attempt
+from scorehost.runs.manifest import MANIFEST_FILE
+from scorehost.runs.reader import (
+    ATTEMPTS,
+    MANIFEST_BYTES,
+    RESULT_BYTES,
+    RESULT_FILE,
+    Reader,
+)
 from scorehost.runs.reason import one_line, reason
 from scorehost.runs.scored import Scored, scored
 from scorehost.runs.tally import CallTally
 from scorehost.spec.own_secrets import own_masker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from scorehost.attempt.order import Order
     from scorehost.jobs.scoring import Clock
@@ -24,13 +35,24 @@ if TYPE_CHECKING:
     from scorehost.model.result import Result, ScoringDigests
     from scorehost.runs.folder import JobFolder
     from scorehost.runs.journal import Journal
+    from scorehost.runs.writer import Steps, Writer
+
+T = TypeVar("T")
+SETTLE_SECONDS = 60.0  # for a disk to take a line
 
 
 class Ledger:
     """Records of one running job. `moved_at` is when something last happened, on the job's clock."""
 
     def __init__(
-        self, folder: JobFolder, journal: Journal, watch: Watch, clock: Clock, *, private: bool = False
+        self,
+        folder: JobFolder,
+        journal: Journal,
+        writer: Writer,
+        watch: Watch,
+        clock: Clock,
+        *,
+        private: bool = False,
     ) -> None:
         self.folder = folder
         self.journal = journal
@@ -38,7 +60,9 @@ class Ledger:
         self.carried: dict[AttemptKey, str] = {}  # those of `done` that an earlier job scored, and which
         self.phases: dict[AttemptKey, str] = {}  # of the attempts that run
         self.moved_at = clock.now()
-        self.on_disk_full: Callable[[DiskFull], None] = lambda _error: None
+        self.on_disk_trouble: Callable[[DiskTrouble], None] = lambda _error: None
+        self._writer = writer
+        self._trouble: BaseException | None = None  # of a line that nobody waited for
         self._watch = watch
         self._clock = clock
         self._private = private
@@ -52,19 +76,70 @@ class Ledger:
         key: AttemptKey | None = None,
         fields: Mapping[str, Any] | None = None,
         *,
-        durable: bool = False,
+        shown: Mapping[str, Any] | None = None,
+        lazy: bool = False,
+    ) -> None:
+        """Has an event journaled and tells the watcher (`shown` in place of `fields`); it waits for no disk.
+
+        Lines come in the order of events. When one cannot be written `on_disk_trouble` is told, and the next
+        `flush` raises. `lazy`: a crash of this process may lose the line. Free text may repeat an engine's
+        words: secrets of the controller are masked in it.
+        """
+        told = self._told(fields)
+        self._writer.post(self._line(kind, key, told), self._failed, lazy=lazy)
+        self.calls.note(kind, str(key), told)
+        self._watch(JobEvent(kind, key, told if shown is None else shown))
+
+    async def durably(
+        self,
+        kind: str,
+        key: AttemptKey | None = None,
+        fields: Mapping[str, Any] | None = None,
+        *,
         shown: Mapping[str, Any] | None = None,
     ) -> None:
-        """Journals an event and tells the watcher (`shown` in place of `fields`). Raises DiskFull.
+        """The same for an event that survives a power cut when this returns. Raises DiskTrouble."""
+        told = self._told(fields)
+        await self._settled(self._lines(self._line(kind, key, told)))
+        self.calls.note(kind, str(key), told)
+        self._watch(JobEvent(kind, key, told if shown is None else shown))
 
-        Free text may repeat an engine's words: secrets of the controller are masked in it.
-        """
+    async def flush(self) -> None:
+        """Waits until every line is written. Raises the DiskTrouble of the first that could not be."""
+        await self._settled(self._lines())
+        if self._trouble is not None:
+            trouble, self._trouble = self._trouble, None
+            raise trouble
+
+    def _told(self, fields: Mapping[str, Any] | None) -> Mapping[str, Any]:
         self.moved_at = self._clock.now()
         if fields is not None and "text" in fields:
-            fields = {**fields, "text": own_masker().text(str(fields["text"]))}
-        self.journal.write(kind, key, fields, durable=durable)
-        self.calls.note(kind, str(key), fields or {})
-        self._watch(JobEvent(kind, key, fields or {} if shown is None else shown))
+            return {**fields, "text": own_masker().text(str(fields["text"]))}
+        return fields or {}
+
+    def _line(self, kind: str, key: AttemptKey | None, fields: Mapping[str, Any]) -> Callable[[], None]:
+        at = utc_now()
+        return lambda: self.journal.write(kind, key, fields, at=at)
+
+    def _lines(self, *lines: Callable[[], None]) -> Steps[None]:
+        for line in lines:
+            line()
+        if lines:
+            yield (self.journal.descriptor,)
+
+    async def _settled(self, steps: Steps[T]) -> T:
+        """What is under way is not half done when somebody cancels; a disk that hangs is given up."""
+        with anyio.move_on_after(SETTLE_SECONDS, shield=True):
+            return await self._writer.durable(steps)
+        raise DiskTrouble(
+            f"The disk of {self.folder.path} has not answered for {SETTLE_SECONDS:.0f} s.",
+            hint="Look at that file system, then go on with --resume.",
+        )
+
+    def _failed(self, error: BaseException) -> None:
+        self._trouble = self._trouble or error
+        if isinstance(error, DiskTrouble):
+            self.on_disk_trouble(error)
 
     def warn(self, text: str, key: AttemptKey | None = None) -> None:
         """Journals and shows a warning."""
@@ -76,10 +151,7 @@ class Ledger:
         def emit(kind: str, fields: Mapping[str, Any]) -> None:
             if kind == "phase":
                 self.phases[key] = str(fields.get("phase", ""))
-            try:
-                self.event(kind, key, fields)
-            except DiskFull as error:
-                self.on_disk_full(error)
+            self.event(kind, key, fields, lazy=kind == "phase")
 
         return emit
 
@@ -92,20 +164,35 @@ class Ledger:
         """An attempt runs no more, whatever came of it."""
         self.phases.pop(order.key, None)
 
-    def finished(self, order: Order, result: Result) -> Scored:
-        """An attempt was published; durable when this returns."""
+    async def finished(self, order: Order, result: Result) -> Scored:
+        """An attempt was published; durable when this returns. Raises DiskTrouble."""
         one = self._kept(order, result)
-        folder = self.folder.attempt(order.key)
+        place = f"{ATTEMPTS}/{order.key.folder}"
         fields = {
             "number": order.number,
             "status": result.status,
             "score": result.score,
             "error": None if result.error is None else result.error.kind,
-            "result": file_hash(folder / "result.json"),
-            "manifest": file_hash(folder / "manifest.json"),
         }
+        at = utc_now()
+
+        def steps() -> Steps[str]:
+            with Reader(self.folder.path) as reader:
+                hashes = {
+                    "result": reader.digest(f"{place}/{RESULT_FILE}", RESULT_BYTES),
+                    "manifest": reader.digest(f"{place}/{MANIFEST_FILE}", MANIFEST_BYTES),
+                }
+                why = self._why(one, reader)
+            self.journal.write("attempt_finished", order.key, {**fields, **hashes}, at=at)
+            yield (self.journal.descriptor,)
+            return why
+
+        why = await self._settled(steps())
+        self.moved_at = self._clock.now()
         self.done[order.key] = one
-        self.event("attempt_finished", order.key, fields, durable=True, shown={"row": self.row(one)})
+        if why:
+            self._reasons[order.key] = why
+        self._watch(JobEvent("attempt_finished", order.key, {"row": self.row(one)}))
         return one
 
     def found(self, order: Order, result: Result) -> None:
@@ -122,19 +209,45 @@ class Ledger:
             digests = self._digests.setdefault(digests.model_dump_json(), digests)
         return replace(one, key=order.key, digests=digests)
 
-    def carry(self, order: Order, result: Result, hashes: Mapping[str, str | None]) -> None:
-        """An attempt that an earlier job scored stands in this one; `hashes` of its result and manifest."""
-        self.found(order, result)
-        fields = {"from": result.job_id, "number": result.try_number, "status": result.status, **hashes}
-        self.event("attempt_carried", order.key, fields)
+    async def carry(self, stands: Sequence[tuple[Order, Path]]) -> None:
+        """Attempts that an earlier job scored, whose folders are given, stand in this one, durably.
 
-    def set_aside(self, order: Order, number: int, kind: str, fields: Mapping[str, Any]) -> None:
+        Raises DiskTrouble, and UsageError when one has gone.
+        """
+
+        def steps(some: Sequence[tuple[Order, Path]]) -> Steps[list[Result]]:
+            linked = [link_attempt(source, self.folder.attempt(order.key)) for order, source in some]
+            yield [path for one in linked for path in one.unsettled]
+            for (order, _), one in zip(some, linked, strict=True):
+                result = one.result
+                told = {"from": result.job_id, "number": result.try_number, "status": result.status}
+                self.journal.write("attempt_carried", order.key, {**told, **one.hashes})
+            yield (self.journal.descriptor,)
+            return [one.result for one in linked]
+
+        for some in (stands[at : at + _AT_ONCE] for at in range(0, len(stands), _AT_ONCE)):
+            results = await self._writer.durable(steps(some))
+            self.moved_at = self._clock.now()
+            for (order, _), result in zip(some, results, strict=True):
+                self.found(order, result)
+                told = {"from": result.job_id, "number": result.try_number, "status": result.status}
+                self._watch(JobEvent("attempt_carried", order.key, told))
+
+    async def set_aside(self, order: Order, number: int, kind: str, fields: Mapping[str, Any]) -> None:
         """Moves an attempt's folder to `tries/<key>/<number>` and tells so; it is unfinished again."""
         self.done.pop(order.key, None)
         self.carried.pop(order.key, None)
         self._reasons.pop(order.key, None)
-        move_folder(self.folder.attempt(order.key), self.folder.tries(order.key) / str(number))
-        self.event(kind, order.key, {"number": number, **fields}, durable=True)
+        kept = self.folder.tries(order.key) / str(number)
+        told = self._told({"number": number, **fields})
+        line = self._line(kind, order.key, told)
+
+        def steps() -> Steps[None]:
+            yield moved_folder(self.folder.attempt(order.key), kept)
+            yield from self._lines(line)
+
+        await self._settled(steps())
+        self._watch(JobEvent(kind, order.key, told))
 
     def row(self, one: Scored) -> Row:
         """The attempt as tables show it."""
@@ -143,15 +256,24 @@ class Ledger:
             status=one.status,
             score=one.score,
             seconds=one.seconds,
-            reason="" if one.status == "PASS" else self._reason(one),
+            reason=self._reasons.get(one.key, ""),
             error=one.error,
         )
 
-    def _reason(self, one: Scored) -> str:
-        if one.key not in self._reasons:
-            folder = self.folder.attempt(one.key)
-            self._reasons[one.key] = reason(one, folder, private=self._private)
-        return self._reasons[one.key]
+    def _why(self, one: Scored, reader: Reader) -> str:
+        """Why it is not PASS, as its files say it; blocks."""
+        return reason(one, lambda: reader.checks(f"{ATTEMPTS}/{one.key.folder}"), private=self._private)
+
+    async def explain(self) -> None:
+        """Reads why attempts of earlier sittings are not PASS, before rows of them are asked for."""
+        unread = [one for one in self.done.values() if one.status != "PASS" and one.key not in self._reasons]
+
+        def read() -> dict[AttemptKey, str]:
+            with Reader(self.folder.path) as reader:
+                return {one.key: self._why(one, reader) for one in unread}
+
+        if unread:
+            self._reasons |= await self._writer.do(read)
 
     def rows(self, orders: Iterable[Order]) -> tuple[Row, ...]:
         """The finished attempts as rows, by task, submission, sample and repeat in the order of the plan."""
@@ -173,14 +295,7 @@ class Ledger:
 
 
 _NAMED = 5
-
-
-def file_hash(path: Path) -> str | None:
-    """The hex sha256 of a small file; None when it is not there."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except FileNotFoundError:
-        return None
+_AT_ONCE = 256  # attempts that are carried over by one wait for the disk
 
 
 def unforeseen_text(error: Exception) -> str:

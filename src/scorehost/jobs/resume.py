@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
+from scorehost.aio.aside import aside, still_wanted
 from scorehost.errors import UsageError
 from scorehost.model.failure import KINDS
-from scorehost.model.result import Result, read_result
 from scorehost.model.spelling import near
 from scorehost.runs.folder import JobFolder, find_job
-from scorehost.runs.journal import History, line_hash
+from scorehost.runs.reader import ATTEMPTS, BadFile, Reader
+from scorehost.runs.reading import sound_result
 from scorehost.runs.record import JobRecord, SubmissionRecord, task_record
-from scorehost.scoring.rescore.carry import carry_over
 from scorehost.spec.gold_key import OTHER_KEY, gold_key
 
 if TYPE_CHECKING:
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
     from scorehost.jobs.ledger import Ledger
     from scorehost.jobs.options import RunOptions
     from scorehost.jobs.plan import Plan
+    from scorehost.model.result import Result
+    from scorehost.runs.journal import History
     from scorehost.spec.dataset import Dataset
 
 NAMED = 5
@@ -165,55 +165,84 @@ def parse_rerun(text: str | None) -> Rerun | None:
     return Rerun(kind if colon else None)
 
 
-def take_stock(plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None = None) -> tuple[Order, ...]:
+async def take_stock(
+    plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None = None
+) -> tuple[Order, ...]:
     """Puts the finished attempts into the ledger and gives the orders that are to run.
 
     A finished attempt is left byte for byte as it is; one of a parent's that stands is linked. A damaged one,
     and one that `rerun` asks for, is moved to `tries/` and told.
     """
     todo: list[Order] = []
+    stands: list[tuple[Order, Path]] = []
     rerun_count = 0
-    for order in plan.orders:
-        found, why = _finished(order, ledger.folder, history)
-        if found is None and why:
-            number = next_number(ledger.folder, order)
-            ledger.set_aside(order, number, "attempt_damaged", {"why": why})
-            ledger.warn(f"the folder was damaged ({why}), is kept in tries/ and scored again", order.key)
-        elif found is None:
-            _tell_of_the_last_try(order, history, ledger)
-        stands = order.key in plan.carried
-        if found is None and stands:
-            carry_over(plan.carried[order.key], order, ledger)
+    for order, stock in zip(
+        plan.orders, await aside(lambda: _look(plan, ledger.folder, history)), strict=True
+    ):
+        number = stock.number
+        if stock.why:
+            await ledger.set_aside(order, number, "attempt_damaged", {"why": stock.why})
+            ledger.warn(
+                f"the folder was damaged ({stock.why}), is kept in tries/ and scored again", order.key
+            )
+            number += 1
+        elif stock.result is None and number > 1 and str(order.key) in history.results:
+            # A try whose folder was moved by a sitting that was killed before it wrote that line. Else the
+            # journal would go on to say that this try is the attempt, and call the next one damaged.
+            await ledger.durably("attempt_retried", order.key, {"number": number - 1, "found": True})
+        if stock.result is None and order.key in plan.carried:
+            stands.append((order, plan.carried[order.key]))
             continue
-        if found is not None:
-            if stands or not _again(found[0], rerun):
-                result, result_hash = found
+        if stock.result is not None:
+            result = stock.result
+            if order.key in plan.carried or not _again(result, rerun):
                 ledger.found(order, result)
                 if str(order.key) not in history.results:
-                    ledger.event(
-                        "attempt_found", order.key, {"number": result.try_number, "result": result_hash}
-                    )
+                    told = {"number": result.try_number, "result": stock.digest}
+                    ledger.event("attempt_found", order.key, told)
                 continue
-            error = found[0].error
-            number = max(found[0].try_number, next_number(ledger.folder, order))
-            ledger.set_aside(order, number, "attempt_rerun", {"error": error.kind if error else None})
+            number = max(result.try_number, number)
+            kind = None if result.error is None else result.error.kind
+            await ledger.set_aside(order, number, "attempt_rerun", {"error": kind})
             rerun_count += 1
-        todo.append(dataclasses.replace(order, number=next_number(ledger.folder, order)))
-    if plan.carried:
-        os.sync()  # one for all that was linked
+            number += 1
+        todo.append(dataclasses.replace(order, number=number))
+    await ledger.carry(stands)
     if rerun is not None and not rerun_count:
         ledger.warn(f"--rerun: no finished attempt is ERROR{f' {rerun.kind}' if rerun.kind else ''}")
     return tuple(todo)
 
 
-def _tell_of_the_last_try(order: Order, history: History, ledger: Ledger) -> None:
-    """Journals a try whose folder was moved by a sitting that was killed before it wrote that line.
-
-    Else the journal would go on to say that this try is the attempt, and call the next one damaged.
+@dataclass(frozen=True, slots=True)
+class _Stock:
+    """What is there of an attempt: its result with its hash; else `why` it is damaged ("" when it is only
+    unfinished), and the number of its next try.
     """
-    number = next_number(ledger.folder, order) - 1
-    if number and str(order.key) in history.results:
-        ledger.event("attempt_retried", order.key, {"number": number, "found": True}, durable=True)
+
+    result: Result | None = None
+    digest: str = ""
+    why: str = ""
+    number: int = 1
+
+
+def _look(plan: Plan, folder: JobFolder, history: History) -> list[_Stock]:
+    with Reader(folder.path) as reader:
+        return [_stock(order, folder, reader, history) for order in plan.orders]
+
+
+def _stock(order: Order, folder: JobFolder, reader: Reader, history: History) -> _Stock:
+    still_wanted()
+    name = str(order.key)
+    try:
+        result, digest = sound_result(reader, name, folder.job_id, history)
+    except BadFile as error:
+        why = str(error)
+        if error.missing:
+            why = "no result.json" if reader.there(f"{ATTEMPTS}/{name}") else ""
+        return _Stock(why=why, number=next_number(folder, order))
+    if result.error is None:  # nothing runs it again
+        return _Stock(result, digest)
+    return _Stock(result, digest, number=next_number(folder, order))
 
 
 def _again(result: Result, rerun: Rerun | None) -> bool:
@@ -222,33 +251,10 @@ def _again(result: Result, rerun: Rerun | None) -> bool:
     return rerun.kind is None or result.error.kind == rerun.kind
 
 
-def _finished(order: Order, folder: JobFolder, history: History) -> tuple[tuple[Result, str] | None, str]:
-    """The attempt's result and its hash; else None, and why it is damaged ("" when it is only unfinished)."""
-    # Plain calls: this runs for each of tens of thousands of attempts before the first one starts.
-    place = f"{folder.path}/attempts/{order.key.folder}"
-    try:
-        with open(f"{place}/result.json", "rb", buffering=0) as stream:  # noqa: PTH123
-            data = stream.read()
-    except FileNotFoundError:
-        return None, "no result.json" if os.path.lexists(place) else ""
-    except OSError as error:
-        return None, f"result.json: {error.strerror}"
-    try:
-        result = read_result(data)
-    except ValidationError:
-        return None, "result.json does not parse"
-    result_hash = line_hash(data)
-    if result.key != order.key or result.job_id not in (folder.job_id, history.carried.get(str(order.key))):
-        return None, "result.json is another attempt's"
-    if history.results.get(str(order.key), result_hash) != result_hash:
-        return None, "result.json is not what the journal says"
-    return (result, result_hash), ""
-
-
 def next_number(folder: JobFolder, order: Order) -> int:
     """The number of the next try of this key: one more than the highest that is kept."""
     try:
-        kept = os.listdir(folder.tries(order.key))  # noqa: PTH208 - plain calls, see _finished
+        kept = os.listdir(folder.tries(order.key))  # noqa: PTH208 - plain calls: this runs for each of tens of thousands
     except (FileNotFoundError, NotADirectoryError):
         return 1
     return max((int(name) for name in kept if name.isdecimal()), default=0) + 1

@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import anyio
+
 from scorehost import __version__
 from scorehost.aio.aside import aside
-from scorehost.errors import DiskFull
+from scorehost.errors import DiskTrouble
 from scorehost.files.atomic import write_atomic
 from scorehost.jobs.exit_status import exit_status, nothing_could_run
 from scorehost.jobs.ledger import Ledger
@@ -24,15 +26,14 @@ from scorehost.jobs.summary import mixed_tasks, summarise
 from scorehost.model.ids import utc_now
 from scorehost.model.json import dump
 from scorehost.runs.folder import (
-    SUMMARY_FILE,
     JobFolder,
     find_job,
     known_folder,
     new_folder,
     point_latest,
-    sweep,
 )
 from scorehost.runs.journal import FILE, History, line_hash, open_journal, read_history
+from scorehost.runs.reader import SUMMARY_FILE
 from scorehost.runs.record import (
     JobRecord,
     PlanRecord,
@@ -40,15 +41,15 @@ from scorehost.runs.record import (
     dataset_record,
     task_record,
 )
+from scorehost.runs.sweep import sweep
+from scorehost.runs.writer import Writer, open_writer
 from scorehost.scoring.rescore.plan import Images, parent_record, plan_for
 from scorehost.spec.digests import profile_digest
 from scorehost.spec.gold_key import gold_key
 from scorehost.submissions.finding import Warn, lasting_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import anyio
+    from collections.abc import AsyncIterator
 
     from scorehost.attempt.order import Order
     from scorehost.jobs.options import RunOptions
@@ -74,46 +75,48 @@ async def run_job(
 
     `scoring` is opened once the plan stands and the job's folder exists; `stop` asks the job to end, and
     running attempts are cancelled. Whatever happens once attempts may start, summary.json and the last events
-    are written. Raises UsageError and SpecError for what was asked wrongly, DiskFull when the job cannot even
-    begin, and what opening `scoring` raises: then a new job leaves no folder. Reading, unpacking and hashing
-    come before any attempt, in a thread that a cancel ends.
+    are written. Raises UsageError and SpecError for what was asked wrongly, DiskTrouble when the job cannot
+    even begin, and what opening `scoring` raises: then a new job leaves no folder. Reading, unpacking and
+    hashing come before any attempt, in a thread that a cancel ends.
     """
     time = clock or SystemClock()
     options = resumed_options(options)
     check_options(options)
     rerun = parse_rerun(options.rerun)
-    with _folder(options) as folder:
-        warnings: list[str] = list(dataset.warnings)
+    warnings: list[str] = list(dataset.warnings)
+    async with _folder(options, warnings) as folder, open_writer(folder.path) as writer:
         plan, record = await aside(
             functools.partial(_planned, options, dataset, folder, warnings.append, images=images)
         )
-        folder.reserve(len(plan.tasks) + len(plan.submissions) + len(_tags(plan)))
+        parts = len(plan.tasks) + len(plan.submissions) + len(_tags(plan))
+        await writer.do(lambda: folder.reserve(parts))
         upcoming = Upcoming()
-        history = read_history(folder.path / FILE) if folder.begun else History()
-        place = JobPlace(folder.job_id, folder.path, upcoming, history.calls)
+        history = await aside(lambda: read_history(folder.path / FILE)) if folder.begun else History()
+        place = JobPlace(folder.job_id, folder.path, upcoming, writer, history.calls)
         async with scoring(place) as score:
             if not folder.begun:
-                folder.write_record(record)
+                await writer.do(lambda: folder.write_record(record))
             with open_journal(folder.path, history) as journal:
-                ledger = Ledger(folder, journal, watch, time, private=options.private)
+                ledger = Ledger(folder, journal, writer, watch, time, private=options.private)
                 ledger.calls = history.calls
-                job = _Job(options, folder, record, plan, ledger)
+                job = _Job(options, folder, record, plan, ledger, writer)
                 end = End("interrupted")
                 try:
                     for text in warnings:
                         ledger.warn(text)
                     for kind, fields in place.notes:
                         ledger.event(kind, fields=fields)
-                    todo = take_stock(plan, history, ledger, rerun)
-                    job.announce(todo)
+                    todo = await take_stock(plan, history, ledger, rerun)
+                    await job.announce(todo)
                     pace = Pace(concurrency_of(options, dataset), options.retry_errors, options.fail_fast)
                     schedule = Schedule(todo, pace=pace, ledger=ledger, score=score, ping=ping, clock=time)
                     upcoming.look = schedule.upcoming
                     end = await schedule.run(stop)
-                except DiskFull as error:
+                except DiskTrouble as error:
                     end = End("disk", str(error))
                 finally:
-                    outcome = job.close(end)
+                    with anyio.CancelScope(shield=True):  # every wait inside has an end of its own
+                        outcome = await job.close(end)
                 return outcome
 
 
@@ -143,13 +146,13 @@ def _tags(plan: Plan) -> set[str]:
     return {tag for task in plan.tasks.values() for tag in task.spec.tags}
 
 
-@contextmanager
-def _folder(options: RunOptions) -> Iterator[JobFolder]:
+@asynccontextmanager
+async def _folder(options: RunOptions, warnings: list[str]) -> AsyncIterator[JobFolder]:
     if options.resume is not None:
         with known_folder(find_job(options.out, options.resume)) as folder:
             yield folder
         return
-    sweep(options.out)
+    warnings += await aside(lambda: sweep(options.out))
     with new_folder(options.out) as folder:
         yield folder
 
@@ -184,18 +187,18 @@ class _Job:
     record: JobRecord
     plan: Plan
     ledger: Ledger
+    writer: Writer
 
-    def announce(self, todo: tuple[Order, ...]) -> None:
+    async def announce(self, todo: tuple[Order, ...]) -> None:
         planned, done = len(self.plan.orders), len(self.plan.orders) - len(todo)
-        job_hash = line_hash((self.folder.path / "job.json").read_bytes())
         counts = {"planned": planned, "done": done}
-        self.ledger.event(
+        await self.ledger.flush()
+        await self.ledger.durably(
             "job_started",
-            fields={**counts, "job": job_hash, **self._parent()},
-            durable=True,
+            fields={**counts, "job": await self.writer.do(self.folder.record_hash), **self._parent()},
             shown={**counts, "folder": str(self.folder.path)},
         )
-        warning = point_latest(self.folder)
+        warning = await self.writer.do(lambda: point_latest(self.folder))
         if warning:
             self.ledger.warn(warning)
 
@@ -203,9 +206,12 @@ class _Job:
         parent = self.record.parent
         return {} if parent is None else {"parent": parent.job_id, "parent_root": parent.root_hash}
 
-    def close(self, end: End) -> JobOutcome:
+    async def close(self, end: End) -> JobOutcome:
         """Writes summary.json and the last event, whatever ended the job."""
-        self.folder.release()
+        with suppress(DiskTrouble):  # what could not be told is told by how the job ends
+            await self.writer.do(self.folder.release)
+            await self.ledger.flush()
+            await self.ledger.explain()
         attempts = self.ledger.done
         status, message = self._status(end)
         summary = summarise(
@@ -225,11 +231,11 @@ class _Job:
             mean_score=summary.mean_score,
         )
         try:
-            self._write(summary, code)
-        except DiskFull as error:
+            await self._write(summary, code)
+        except DiskTrouble as error:
             # The attempts are safe; only their sum is missing, and a resume writes it.
             message = str(error)
-            code = code if code == 130 else DiskFull.exit_status  # noqa: PLR2004 - a signal says more
+            code = code if code == 130 else DiskTrouble.exit_status  # noqa: PLR2004 - a signal says more
         return JobOutcome(
             job_id=self.folder.job_id,
             folder=self.folder.path,
@@ -241,13 +247,12 @@ class _Job:
             message=message,
         )
 
-    def _write(self, summary: Summary, code: int) -> None:
+    async def _write(self, summary: Summary, code: int) -> None:
         data = dump(summary.model_dump(mode="json"))
-        write_atomic(self.folder.path / SUMMARY_FILE, data)
-        self.ledger.event(
+        await self.writer.do(lambda: write_atomic(self.folder.path / SUMMARY_FILE, data))
+        await self.ledger.durably(
             "job_finished",
             fields={"status": summary.status, "exit_status": code, "summary": line_hash(data)},
-            durable=True,
         )
 
     def _status(self, end: End) -> tuple[JobStatus, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import anyio
 import structlog
 
-from scorehost.errors import DiskFull, EngineUnreachable
+from scorehost.errors import DiskTrouble, EngineUnreachable
 from scorehost.jobs.gate import PATIENCE_SECONDS, EngineGate
 from scorehost.jobs.ledger import Ledger, unforeseen_text
 
@@ -64,7 +64,7 @@ class Schedule:
         self._losses: Counter[AttemptKey] = Counter()
         self._end: End | None = None
         self._scope = anyio.CancelScope()
-        ledger.on_disk_full = self._disk_full
+        ledger.on_disk_trouble = self._disk_trouble
 
     def upcoming(self, count: int) -> list[Order]:
         """The next orders that nobody has taken yet."""
@@ -89,7 +89,7 @@ class Schedule:
         if cancel:
             self._scope.cancel()
 
-    def _disk_full(self, error: DiskFull) -> None:
+    def _disk_trouble(self, error: DiskTrouble) -> None:
         self._finish("disk", str(error))
 
     async def _watch_stop(self, stop: anyio.Event) -> None:
@@ -103,10 +103,7 @@ class Schedule:
             still_since = max(self._ledger.moved_at, told)
             if now - still_since >= STILL_SECONDS:
                 moved_at, told = self._ledger.moved_at, now
-                try:
-                    self._ledger.waiting(now - moved_at)
-                except DiskFull as error:
-                    self._disk_full(error)
+                self._ledger.waiting(now - moved_at)
                 self._ledger.moved_at = moved_at  # to say that nothing moves is no movement
                 still_since = now
             await self._clock.sleep(STILL_SECONDS - (now - still_since))
@@ -123,10 +120,10 @@ class Schedule:
     async def _attempt(self, order: Order) -> None:
         try:
             await self._scored(order)
-        except DiskFull as error:
-            self._disk_full(error)
+        except DiskTrouble as error:
+            self._disk_trouble(error)
         except anyio.get_cancelled_exc_class():
-            self._note(order, "attempt_cancelled")
+            self._ledger.event("attempt_cancelled", order.key, {"number": order.number})
             raise
         finally:
             self._ledger.ended(order)
@@ -139,7 +136,7 @@ class Schedule:
         except EngineUnreachable as error:
             ledger.event("attempt_lost", order.key, {"text": error.message})
             await self._lost(order)
-        except DiskFull:
+        except DiskTrouble:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is one attempt's
             # One attempt that no one planned for must not take the others with it.
@@ -148,7 +145,7 @@ class Schedule:
             _log.error("attempt_unforeseen", key=str(order.key), error=type(error).__name__, trace=trace)
             ledger.warn(unforeseen_text(error), order.key)
         else:
-            await self._settle(order, ledger.finished(order, result))
+            await self._settle(order, await ledger.finished(order, result))
 
     async def _settle(self, order: Order, one: Scored) -> None:
         failure = one.error
@@ -156,7 +153,7 @@ class Schedule:
         again = failure is not None and failure.retryable and tried < self._pace.retries
         if failure is not None and again:
             # Set aside before the engine is waited for: when it is gone for good, a resume owes this try.
-            self._ledger.set_aside(order, order.number, "attempt_retried", {"kind": failure.kind})
+            await self._ledger.set_aside(order, order.number, "attempt_retried", {"kind": failure.kind})
             self._queue.append(replace(order, number=order.number + 1))
         if failure is not None and failure.kind == ENGINE_LOST and not await self._gate.recovered():
             self._engine_gone()
@@ -181,9 +178,3 @@ class Schedule:
             f"The engine has not answered for {PATIENCE_SECONDS:.0f} s. "
             "See that it runs (`scorehost doctor`), then go on with --resume.",
         )
-
-    def _note(self, order: Order, kind: str) -> None:
-        try:
-            self._ledger.event(kind, order.key, {"number": order.number})
-        except DiskFull as error:
-            self._disk_full(error)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from scorehost.attempt.order import Order
     from scorehost.model.result import Result
+    from scorehost.runs.writer import Writer
 
 Emit = Callable[[str, Mapping[str, Any]], None]
 """`emit(kind, fields)`: something happened in an attempt (`phase`, `image`, `warning`, …); never raises.
@@ -32,8 +33,8 @@ class Score(Protocol):
     async def __call__(self, order: Order, folder: Path, emit: Emit) -> Result:
         """Publishes the attempt at `folder`, which does not exist before and appears whole; gives its result.
 
-        A failure of the attempt is a Result of status ERROR. Raises DiskFull and EngineUnreachable; then, and
-        after a cancellation, `folder` does not exist and nothing of the attempt is left on the engine.
+        A failure of the attempt is a Result of status ERROR. Raises DiskTrouble and EngineUnreachable; then,
+        and after a cancellation, `folder` does not exist and nothing of the attempt is left on the engine.
         """
 
 
@@ -55,6 +56,7 @@ class JobPlace:
     job_id: str
     folder: Path
     upcoming: Upcoming = field(default_factory=Upcoming)
+    writer: Writer | None = None  # of the job; None: the attempts have their own
     calls: CallTally = field(default_factory=CallTally)  # of agents, before the job was resumed
     notes: list[tuple[str, Mapping[str, Any]]] = field(
         default_factory=list

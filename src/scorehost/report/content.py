@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scorehost.model.check import MAX_BYTES
-from scorehost.runs.reason import CHECKS, reason
+from scorehost.runs.private import shown_check, shown_metrics
+from scorehost.runs.reader import BadFile
+from scorehost.runs.reason import reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
+    from scorehost.model.check import CheckRow
     from scorehost.model.failure import Failure
     from scorehost.model.ids import AttemptKey
     from scorehost.model.result import Status
     from scorehost.model.summary import Summary
     from scorehost.runs.reading import Attempt, ReadJob
-
-_ROOM = 2  # checks.json is printed with indentation and each row's defaults
-_PUBLIC = (
-    "title",
-    "message",
-    "recommendation",
-    "severity",
-    "score",
-    "max_score",
-    "weight",
-    "tags",
-    "details",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,28 +97,16 @@ def _attempt(job: ReadJob, one: Attempt, *, private: bool) -> ReportedAttempt:
         seconds=scored.seconds,
         timing=result.timing,
         started_at=result.started_at,
-        reason=reason(scored, one.folder, private=private),
+        reason=reason(scored, one.checks, private=private),
         error=result.error,
-        metrics=result.metrics if private else scored.metrics,
-        checks=tuple(_shown(row, private=private) for row in _rows(one.folder / CHECKS)),
+        metrics=shown_metrics(result, scored, private=private),
+        checks=tuple(shown_check(row, private=private) for row in _checks(one)),
         carried_from=one.carried_from,
     )
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def _checks(one: Attempt) -> tuple[CheckRow, ...]:
     try:
-        if path.stat().st_size > MAX_BYTES * _ROOM:
-            return []
-        rows = json.loads(path.read_bytes()).get("checks", [])
-    except (OSError, ValueError, AttributeError):
-        return []
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-
-
-def _shown(row: Mapping[str, Any], *, private: bool) -> Mapping[str, Any]:
-    if private:
-        return row
-    shown = {"id": row.get("id", ""), "status": row.get("status", "")}
-    if row.get("visibility") == "public":
-        shown |= {name: row[name] for name in _PUBLIC if row.get(name) not in (None, "", [])}
-    return shown
+        return one.checks()
+    except BadFile:  # the reason of a FAIL says so
+        return ()

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from scorehost.errors import UsageError
+from scorehost.files.below import kind_of
 from scorehost.model.spelling import near
+from scorehost.runs.reader import LOGS, BadFile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from scorehost.runs.reading import Attempt, ReadJob
 
-LOGS = "logs"
 _EXEC = re.compile(r"(?P<host>.+)\.(?P<number>[0-9]+)\.(?P<stream>stdout|stderr)\.log")
 _SHOWN = 8
 
@@ -25,7 +28,21 @@ class AttemptLog:
     """One log file; `path` is relative to the attempt's folder."""
 
     path: str
-    file: Path
+    attempt: Attempt
+
+    @property
+    def size(self) -> int:
+        """Bytes, as they are now. Raises BadFile."""
+        with self.open() as stream:
+            return os.fstat(stream.fileno()).st_size
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The log, to be read. Raises BadFile when it is no regular file of the job's own."""
+        with self.attempt.reader() as reader:
+            stream = os.fdopen(reader.open(f"{self.attempt.place}/{self.path}"), "rb")
+        with stream:
+            yield stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +62,13 @@ def find_logs(job: ReadJob, wanted: Wanted) -> tuple[Attempt, tuple[AttemptLog, 
     UsageError when no attempt or more than one is meant, or when it has no log of `wanted.host`.
     """
     attempt = _attempt(job, wanted)
-    files = sorted(_files(attempt.folder / LOGS), key=_order)
+    files = sorted(_files(attempt), key=_order)
     if wanted.host is None:
         return attempt, tuple(files)
-    hosts = {_host(one.file.name) for one in files}
+    hosts = {_host(_name(one)) for one in files}
     if wanted.host not in hosts:
         raise UsageError(f"{attempt.key} has no log of host {wanted.host}.", hint=near(wanted.host, hosts))
-    return attempt, tuple(one for one in files if _host(one.file.name) == wanted.host)
+    return attempt, tuple(one for one in files if _host(_name(one)) == wanted.host)
 
 
 def _attempt(job: ReadJob, wanted: Wanted) -> Attempt:
@@ -86,12 +103,17 @@ def _choices(attempts: Sequence[Attempt]) -> str:
     return "There are:\n" + "\n".join(lines) + more
 
 
-def _files(folder: Path) -> list[AttemptLog]:
-    try:
-        names = [path.name for path in folder.iterdir() if path.is_file()]
-    except FileNotFoundError:
-        return []
-    return [AttemptLog(f"{LOGS}/{name}", folder / name) for name in names]
+def _files(attempt: Attempt) -> list[AttemptLog]:
+    with attempt.reader() as reader:
+        found = reader.names(f"{attempt.place}/{LOGS}")
+    for name, kind in found:
+        if kind not in (stat.S_IFREG, stat.S_IFDIR):
+            raise BadFile(f"{attempt.key}: {LOGS}/{name} is {kind_of(kind)}, so it is not read")
+    return [AttemptLog(f"{LOGS}/{name}", attempt) for name, kind in found if kind == stat.S_IFREG]
+
+
+def _name(one: AttemptLog) -> str:
+    return one.path.removeprefix(f"{LOGS}/")
 
 
 def _host(name: str) -> str:
@@ -100,7 +122,7 @@ def _host(name: str) -> str:
 
 
 def _order(one: AttemptLog) -> tuple[bool, str, int, str]:
-    found = _EXEC.fullmatch(one.file.name)
+    found = _EXEC.fullmatch(_name(one))
     if found is None:
-        return False, one.file.name, 0, ""
+        return False, _name(one), 0, ""
     return True, found["host"], int(found["number"]), "2" if found["stream"] == "stderr" else "1"

@@ -1,35 +1,34 @@
-"""A job's folder: made, found by a word, locked, and pointed to by `runs/latest`."""
+"""A job's folder: made, found by a word, and pointed to by `runs/latest`."""
 
 from __future__ import annotations
 
-import fcntl
+import hashlib
 import os
 import secrets
-import shutil
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
-from pydantic import ValidationError
-
 from scorehost.errors import UsageError
-from scorehost.files.atomic import PARTIAL, disk_errors, make_folder, write_atomic
+from scorehost.files.atomic import PARTIAL, disk_errors, write_atomic
+from scorehost.files.removal import remove_tree
 from scorehost.model.ids import JOB_ID, AttemptKey, new_job_id
 from scorehost.model.json import dump
 from scorehost.model.spelling import near
-from scorehost.runs.record import JobRecord
+from scorehost.runs.claim import CLAIM_FILE, claimed, made_folder
+from scorehost.runs.reader import JOB_FILE, RECORD_BYTES, BadFile, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-JOB_FILE = "job.json"
-SUMMARY_FILE = "summary.json"
-LOCK_FILE = ".lock"
+    from scorehost.runs.record import JobRecord
+
 INCOMING = "incoming"
 LATEST = "latest"
 RESERVE_FILE = f".reserve{PARTIAL}"
 DRAFTS = "attempts/*/*/.*.draft"  # attempts that were not published
+PUBLISHED = "attempts/*/*/[!.]*"
+HAND_IN = "hand-in-"  # folders of what a scorer was handed in
 RESERVE_BYTES, RESERVE_PER_PART = 65_536, 2_048
 
 
@@ -50,6 +49,11 @@ class JobFolder:
         return self.path / "tries" / key.folder
 
     @property
+    def has_attempts(self) -> bool:
+        """Whether anything was published in it: that is of worth, also without job.json."""
+        return any(self.path.glob(PUBLISHED))
+
+    @property
     def begun(self) -> bool:
         """Whether the job got as far as job.json; a folder without it holds nothing of worth."""
         return (self.path / JOB_FILE).exists()
@@ -68,14 +72,20 @@ class JobFolder:
         """Gives that room back."""
         (self.path / RESERVE_FILE).unlink(missing_ok=True)
 
-    def tidy(self) -> None:
-        """Removes what a killed process left half done; for whoever holds the job's lock."""
+    def tidy(self, *, drafts: bool = True) -> None:
+        """Removes what a killed process left half done; for whoever holds the folder.
+
+        Without `drafts` attempts are looked through only where the job's reserve is still there.
+        """
         remove_tree(self.incoming)
-        if (self.path / RESERVE_FILE).exists():  # it goes when a job ends, so that one did not end
+        if drafts or (self.path / RESERVE_FILE).exists():  # it goes when a job ends, so that one did not end
             for draft in self.path.glob(DRAFTS):
                 remove_tree(draft)
+            for hand_in in self.path.glob(f"{HAND_IN}*"):
+                remove_tree(hand_in)
         for partial in self.path.glob(f".*{PARTIAL}"):
-            partial.unlink()
+            partial.unlink(missing_ok=True)
+        (self.path / CLAIM_FILE).unlink(missing_ok=True)
 
     def write_record(self, record: JobRecord) -> bytes:
         """Writes job.json once and gives its bytes."""
@@ -83,101 +93,45 @@ class JobFolder:
         write_atomic(self.path / JOB_FILE, data)
         return data
 
+    def record_hash(self) -> str:
+        """The hex sha256 of job.json. Raises BadFile."""
+        with Reader(self.path) as reader:
+            return hashlib.sha256(reader.data(JOB_FILE, RECORD_BYTES)).hexdigest()
+
     def read_record(self) -> JobRecord:
         """What job.json says; UsageError when it is missing or cannot be read."""
-        path = self.path / JOB_FILE
         try:
-            return JobRecord.model_validate_json(path.read_bytes())
-        except FileNotFoundError:
-            raise UsageError(f"{self.path} is no job: it has no {JOB_FILE}.") from None
-        except (OSError, ValidationError) as error:
-            first = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+            with Reader(self.path) as reader:
+                return reader.record()
+        except BadFile as error:
+            if error.missing:
+                raise UsageError(f"{self.path} is no job: it has no {JOB_FILE}.") from None
             raise UsageError(
-                f"{path} cannot be read: {first}.", hint="Start a new job; its attempts stay readable."
+                f"{self.path / JOB_FILE} cannot be read: {error}.",
+                hint="Start a new job; its attempts stay readable.",
             ) from None
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Holds the job's lock; UsageError at once when another process has it."""
-    lock = FileLock(folder / LOCK_FILE, timeout=0, mode=0o600)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise UsageError(
-            f"The job {folder.name} is being run by another process.",
-            hint="Wait until it ends, or stop it; then --resume it.",
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-@contextmanager
 def new_folder(out: Path, job_id: str | None = None) -> Iterator[JobFolder]:
-    """A new job's folder, locked. One that ends before job.json is written leaves nothing behind."""
-    out = out.absolute()
-    folder = JobFolder(out / (job_id or new_job_id()))
-    lock = ExitStack()
-    try:
-        fresh_out = not out.exists()
-        make_folder(out)
-        with disk_errors(out, 4096), _one_at_a_time(out):
-            folder.path.mkdir(mode=0o700)
-            try:
-                lock.enter_context(locked(folder.path))
-            except BaseException:
-                remove_tree(folder.path)
-                raise
-    except OSError as error:
-        raise UsageError(
-            f"No job can be put into {out}: {error.strerror}.",
-            hint="Name a folder that you may write to: --out DIR.",
-        ) from None
-    with lock:
+    """A new job's folder, claimed. One that ends before job.json is written leaves nothing behind."""
+    with made_folder(out, job_id or new_job_id(), "job", keep=lambda path: JobFolder(path).begun) as path:
+        folder = JobFolder(path)
         try:
             yield folder
         finally:
             remove_tree(folder.incoming)
-            if not folder.begun:
-                with _one_at_a_time(out):
-                    remove_tree(folder.path)
-                if fresh_out:
-                    with suppress(OSError):
-                        out.rmdir()
-
-
-@contextmanager
-def _one_at_a_time(out: Path) -> Iterator[None]:
-    """Held for a moment: else a sweep takes a new job's folder, made and not yet locked, for a dead one's.
-
-    The folder itself is locked, so that no file stays. Where its file system cannot do that, nothing is held.
-    """
-    handle = os.open(out, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 @contextmanager
 def known_folder(folder: JobFolder) -> Iterator[JobFolder]:
-    """The folder of a job that exists, locked, without what a dead process left half done."""
-    with locked(folder.path):
-        folder.tidy()
+    """The folder of a job that exists, claimed, without what a dead process left half done."""
+    with claimed(folder.path, "job") as broken_off:
+        folder.tidy(drafts=broken_off)
         try:
             yield folder
         finally:
             remove_tree(folder.incoming)
-
-
-def remove_tree(path: Path) -> None:
-    """Removes a folder of ours with all that is in it; links are removed, not followed. Quiet when absent."""
-    with suppress(FileNotFoundError):
-        shutil.rmtree(path)
 
 
 def find_job(out: Path, word: str) -> JobFolder:
@@ -236,22 +190,3 @@ def point_latest(folder: JobFolder) -> str:
             fresh.unlink()
         return f"{link} could not be set: {error.strerror}."
     return ""
-
-
-def sweep(out: Path) -> None:
-    """Removes what killed jobs left below `out`: unpacked archives, drafts, folders without job.json.
-
-    A job that another process runs is left alone.
-    """
-    for job_id in job_ids(out):
-        folder = JobFolder(out / job_id)
-        reserved = folder.path / RESERVE_FILE
-        if folder.begun and not folder.incoming.exists() and not reserved.exists():
-            continue
-        with suppress(UsageError, OSError), ExitStack() as lock:
-            with _one_at_a_time(out):
-                lock.enter_context(locked(folder.path))
-            if folder.begun:
-                folder.tidy()
-            else:
-                remove_tree(folder.path)

@@ -11,11 +11,12 @@ import json
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scorehost.files.atomic import disk_errors, sync_folder, write_all, write_atomic
 from scorehost.model.ids import AttemptKey, utc_now
 from scorehost.model.json import canonical
+from scorehost.runs.reader import BadFile, Reader
 from scorehost.runs.tally import CallTally
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 FILE = "events.jsonl"
 START = "0" * 64
+LINE_BYTES = 16 * 1024 * 1024  # an event holds no contents
 
 
 def line_hash(line: bytes) -> str:
@@ -53,18 +55,20 @@ class History:
 
 
 def read_history(path: Path) -> History:
-    """Reads a journal; a missing file is an empty history."""
+    """Reads a journal; a missing file is an empty history. Raises BadFile for what is no journal."""
     account = _Account()
     held = torn = b""
     try:
-        # Line by line: of a job of ten thousand attempts it is many megabytes.
-        with path.open("rb") as stream:
-            for line in stream:
+        with Reader(path.parent) as reader, os.fdopen(reader.open(path.name), "rb") as stream:
+            # Line by line: of a job of ten thousand attempts it is many megabytes.
+            while line := _line(stream):
                 if held:
                     account.take(held)
                 held, torn = (line, b"") if line.endswith(b"\n") else (b"", line)
-    except FileNotFoundError:
-        return History()
+    except BadFile as error:
+        if error.missing:
+            return History()
+        raise
     if held and _event(held) is None:
         # A crash of the machine may leave a last line of the right length that never reached the disk.
         torn = held
@@ -82,6 +86,13 @@ def read_history(path: Path) -> History:
         carried=attempts.carried,
         calls=account.calls,
     )
+
+
+def _line(stream: BinaryIO) -> bytes:
+    line = stream.readline(LINE_BYTES)
+    if len(line) == LINE_BYTES and not line.endswith(b"\n"):
+        raise BadFile(f"{FILE} has a line of more than {LINE_BYTES} bytes")
+    return line
 
 
 @dataclass(slots=True)
@@ -146,6 +157,11 @@ class Journal:
         self._last = history.last
 
     @property
+    def descriptor(self) -> int:
+        """What is to be made durable for what was written."""
+        return self._descriptor
+
+    @property
     def root_hash(self) -> str:
         """The hash of the last line."""
         return self._last
@@ -156,10 +172,14 @@ class Journal:
         key: AttemptKey | None = None,
         fields: Mapping[str, Any] | None = None,
         *,
+        at: str | None = None,
         durable: bool = False,
     ) -> None:
-        """Appends one event; `durable`: it survives a power cut. Raises DiskFull, leaving no half line."""
-        event: dict[str, Any] = {**(fields or {}), "at": utc_now(), "kind": kind, "prev": self._last}
+        """Appends one event of the moment `at` (now); `durable`: it survives a power cut.
+
+        Raises DiskFull, leaving no half line.
+        """
+        event: dict[str, Any] = {**(fields or {}), "at": at or utc_now(), "kind": kind, "prev": self._last}
         if key is not None:
             event["key"] = str(key)
         line = canonical(event)
@@ -188,7 +208,9 @@ def open_journal(folder: Path, history: History | None = None) -> Iterator[Journ
         write_atomic(folder / f"events.torn-{known.lines + 1}", known.torn)
     fresh = not path.exists()
     with disk_errors(folder, 4096):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(
+            path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
     try:
         if fresh:
             sync_folder(folder)

@@ -11,11 +11,10 @@ from pydantic import ConfigDict, Field, ValidationError
 from scorehost.model.frozen import Frozen
 from scorehost.model.json import BadJson, dump, parse
 from scorehost.model.result import Kind
-from scorehost.runs.privacy import SALT_BYTES
+from scorehost.runs.private import SALT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-    from pathlib import Path
 
 FIRST = "scorehost.manifest/1"
 MANIFEST_FILE = "manifest.json"
@@ -108,15 +107,3 @@ def _from_first(data: bytes) -> bytes | None:
     for row in files:
         del row["sha256"]
     return dump({**held, "format": "scorehost.manifest/2", "try": number, "files": files})
-
-
-def read_salts(folder: Path) -> Mapping[str, str]:
-    """The salts of the attempt in `folder`; none where nothing of it is private.
-
-    Raises OSError, and ValidationError when they cannot be read.
-    """
-    try:
-        data = (folder / SALTS_FILE).read_bytes()
-    except FileNotFoundError:
-        return {}
-    return Salts.model_validate_json(data).salts

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
 from scorehost.errors import UsageError
-from scorehost.model.result import Result, read_result
-from scorehost.model.summary import Summary
-from scorehost.runs.folder import SUMMARY_FILE, JobFolder
-from scorehost.runs.journal import FILE, History, line_hash, read_history
+from scorehost.runs.folder import JobFolder
+from scorehost.runs.journal import FILE, History, read_history
+from scorehost.runs.reader import ATTEMPTS, SUMMARY_FILE, BadFile, Reader
 from scorehost.runs.scored import Scored, scored_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from scorehost.model.check import CheckRow
     from scorehost.model.ids import AttemptKey
+    from scorehost.model.result import Result
+    from scorehost.model.summary import Summary
     from scorehost.runs.record import JobRecord
+
+
+_ABOVE = 3  # from an attempt's folder up to that of its job: submission, task, attempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,20 @@ class Attempt:
     def key(self) -> AttemptKey:
         """Which attempt it is."""
         return self.result.key
+
+    @property
+    def place(self) -> str:
+        """Its folder below the job's own."""
+        return f"{ATTEMPTS}/{self.key.folder}"
+
+    def reader(self) -> Reader:
+        """Reads files of its job (those of the attempt below `place`); for a `with`. Raises BadFile."""
+        return Reader(self.folder.parents[_ABOVE])
+
+    def checks(self) -> tuple[CheckRow, ...]:
+        """The rows of its checks.json. Raises BadFile."""
+        with self.reader() as reader:
+            return reader.checks(self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,79 +80,60 @@ class ReadJob:
 def read_job(folder: JobFolder) -> ReadJob:
     """Reads a whole job. Raises UsageError when the folder holds none that can be read."""
     record = folder.read_record()
-    history = read_history(folder.path / FILE)
     attempts: list[Attempt] = []
     damaged: list[str] = []
-    for name in _names(folder.path / "attempts"):
-        attempt = _attempt(folder, name, history)
-        if isinstance(attempt, str):
-            damaged.append(f"{name}: {attempt}")
-        else:
-            attempts.append(attempt)
-    missing = set(history.results) - {str(one.key) for one in attempts}
-    damaged += [
-        f"{name}: its folder is gone"
-        for name in sorted(missing)
-        if not os.path.lexists(folder.path / "attempts" / name)
-    ]
+    try:
+        history = read_history(folder.path / FILE)
+        with Reader(folder.path) as reader:
+            for name in reader.attempts():
+                try:
+                    result, _ = sound_result(reader, name, folder.job_id, history)
+                    place = folder.path / ATTEMPTS / name
+                    attempts.append(Attempt(result, place, history.carried.get(name)))
+                except BadFile as error:
+                    damaged.append(f"{name}: {error}")
+            missing = set(history.results) - {str(one.key) for one in attempts}
+            damaged += [
+                f"{name}: its folder is gone"
+                for name in sorted(missing)
+                if not reader.there(f"{ATTEMPTS}/{name}")
+            ]
+            summary = _summary(folder, reader)
+    except BadFile as error:
+        raise UsageError(f"The job {folder.path} cannot be read: {error}.") from None
     return ReadJob(
         folder=folder,
         record=record,
-        summary=_summary(folder),
+        summary=summary,
         history=history,
         attempts=tuple(sorted(attempts, key=lambda one: _order(one.key))),
         damaged=tuple(damaged),
     )
 
 
+def sound_result(reader: Reader, name: str, job_id: str, history: History) -> tuple[Result, str]:
+    """The result of the attempt `name` of a job, and its hex sha256; BadFile when it is missing, damaged, of
+    another attempt, or not what the journal says.
+    """
+    result, digest = reader.result(f"{ATTEMPTS}/{name}")
+    if str(result.key) != name or result.job_id not in (job_id, history.carried.get(name)):
+        raise BadFile("result.json is another attempt's")
+    if history.results.get(name, digest) != digest:
+        raise BadFile("result.json is not what the journal says")
+    return result, digest
+
+
 def _order(key: AttemptKey) -> tuple[str, str, int, int]:
     return key.task_id, key.submission, key.sample, key.repeat
 
 
-def _names(top: Path) -> Iterator[str]:
-    """`<task>/<submission>/<sample>.<repeat>` of every published attempt."""
-    for task in _folders(top):
-        for submission in _folders(top / task):
-            for name in _folders(top / task / submission):
-                yield f"{task}/{submission}/{name}"
-
-
-def _folders(top: Path) -> list[str]:
+def _summary(folder: JobFolder, reader: Reader) -> Summary | None:
     try:
-        with os.scandir(top) as entries:
-            # A name with a dot in front is an attempt that is still being drafted.
-            return sorted(
-                entry.name for entry in entries if entry.is_dir() and not entry.name.startswith(".")
-            )
-    except FileNotFoundError:
-        return []
-
-
-def _attempt(folder: JobFolder, name: str, history: History) -> Attempt | str:
-    place = folder.path / "attempts" / name
-    try:
-        data = (place / "result.json").read_bytes()
-        result = read_result(data)
-    except OSError as error:
-        return f"result.json: {error.strerror}"
-    except ValidationError:
-        return "result.json does not parse"
-    carried_from = history.carried.get(name)
-    if str(result.key) != name or result.job_id not in (folder.job_id, carried_from):
-        return "result.json is another attempt's"
-    if history.results.get(name, line_hash(data)) != line_hash(data):
-        return "result.json is not what the journal says"
-    return Attempt(result, place, carried_from)
-
-
-def _summary(folder: JobFolder) -> Summary | None:
-    path = folder.path / SUMMARY_FILE
-    try:
-        return Summary.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError):
+        return reader.summary()
+    except BadFile as error:
+        if error.missing:
+            return None
         raise UsageError(
-            f"{path} cannot be read.",
+            f"{folder.path / SUMMARY_FILE} cannot be read: {error}.",
             hint=f"`scorehost run --resume {folder.job_id}` writes it anew and scores nothing twice.",
         ) from None

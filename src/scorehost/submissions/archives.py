@@ -31,6 +31,7 @@ MAX_FILES = 10_000
 MAX_BYTES = 4 * 1024**3
 MAX_ENTRIES = 20_000  # files and folders together
 MAX_NAME_BYTES = 4_096
+MAX_LEVELS = 128  # of folders: twice what a tree artifact may have, for what it is packed in
 _CHUNK = 256 * 1024
 _HEADER_BYTES = 1024 * 1024
 _LISTED_BYTES = 512  # of a zip's table of contents for each entry: the name, and what is said of it
@@ -142,6 +143,8 @@ def _parts(name: str) -> tuple[str, ...]:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise BadArchive(f"{shown} points out of the archive")
+    if len(path.parts) > MAX_LEVELS:
+        raise BadArchive(f"{shown} lies deeper than {MAX_LEVELS} folders")
     if any(len(os.fsencode(part)) > 255 for part in path.parts):  # noqa: PLR2004 - NAME_MAX of Linux
         raise BadArchive(f"the name {shown} is too long")
     return path.parts

@@ -13,7 +13,8 @@ from scorehost.attempt.order import Order
 from scorehost.errors import UsageError
 from scorehost.jobs.plan import Plan, make_plan
 from scorehost.jobs.select import selected_tasks
-from scorehost.runs.folder import JobFolder, locked
+from scorehost.runs.claim import locked
+from scorehost.runs.folder import JobFolder
 from scorehost.runs.journal import FILE, read_history
 from scorehost.runs.reading import Attempt, ReadJob, read_job
 from scorehost.runs.record import ParentRecord
