@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
 from scorehost.api.schema import MADE, WRITTEN, schemas
+from scorehost.scoring.asked import ScoreAsked
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "formats.md").read_text(encoding="utf-8")
@@ -66,10 +68,16 @@ def test_every_key_of_it_stands_in_its_section(name):
     assert keys(name) - told == set()
 
 
+def test_so_does_every_key_of_what_a_score_job_is_asked():
+    told = set(re.findall(r"`([A-Za-z_0-9]+)`", section("job")))
+    assert {field.name for field in dataclasses.fields(ScoreAsked)} - told == set()
+
+
 @pytest.mark.parametrize("name", MADE)
 def test_its_version_is_the_one_of_the_model(name):
-    version = schemas()[name]["properties"].get("format", {}).get("const")
-    assert version is None or name == "job" or f"`{version}`" in PAGE
+    told = schemas()[name]["properties"].get("format", {})
+    version = told.get("const", told.get("default"))
+    assert version is None or f"`{version}`" in PAGE
 
 
 @pytest.mark.parametrize("name", WRITTEN)

@@ -40,10 +40,16 @@ def put_back(folder: Path, dataset: Dataset) -> None:
     """Rewrites job.json, every result and manifest; the journal goes, since it has their hashes."""
     record = json.loads((folder / "job.json").read_bytes())
     record["format"] = "scorehost.job/1"
-    del record["dataset"]["gold_key"]
+    del record["kind"], record["asked"]["kind"], record["dataset"]["gold_key"], record["dataset"]["file"]
+    del record["plan"]["fingerprint"]
     record["profile"] = canonical_digest(dataset.profiles.model_dump(mode="json"))
-    for task_id, pins in record["tasks"].items():
-        pins.update(_pins(dataset.tasks[task_id]))
+    for task_id, task in record["tasks"].items():
+        run = task.pop("digests")["run"]
+        task.pop("files")
+        task["metrics"] = [metric["id"] for metric in task["metrics"]]
+        task.update(_pins(dataset.tasks[task_id]), run=run)
+    for submission in record["submissions"]:
+        submission["digest"] = None
     (folder / "job.json").write_text(json.dumps(record))
     for path in (folder / "attempts").glob("*/*/*"):
         _attempt(path, dataset.tasks[path.parent.parent.name])

@@ -10,6 +10,7 @@ from first_format import put_back
 from scripted_jobs import make_dataset, make_task, run, scoring_digests
 
 from scorehost.compare.comparison import compare_jobs
+from scorehost.compare.scoring_inputs import scoring_differences
 from scorehost.compare.wording import comparison_words
 from scorehost.errors import UsageError
 from scorehost.jobs.summary import mixed_tasks
@@ -33,6 +34,10 @@ def gold_dataset(root, gold=SMALL):
         path.write_bytes(gold)
         tasks.append(task.model_copy(update={"gold": {"answer.txt": path}}))
     return make_dataset(root, *tasks)
+
+
+def compared(a, b, **options):
+    return compare_jobs(a, b, must_agree=scoring_differences, **options)
 
 
 def new_key(root):
@@ -66,23 +71,23 @@ IMAGES = {task_id: {"evaluator": "sha256:1"} for task_id in "ab"}
 def test_gold_is_bound_by_its_key_and_by_no_plain_digest_in_record_and_results(tmp_path, dataset, words):
     found = job(tmp_path, dataset, words)
     record = json.loads((found.folder.path / "job.json").read_bytes())
-    assert record["tasks"]["a"]["gold"].startswith("gold-hmac:")
+    assert record["tasks"]["a"]["digests"]["gold"].startswith("gold-hmac:")
     assert len(record["dataset"]["gold_key"]) == 16
     for one in found.attempts:
         scoring = one.result.digests.scoring
-        assert scoring.gold == record["tasks"][one.key.task_id]["gold"]
+        assert scoring.gold == record["tasks"][one.key.task_id]["digests"]["gold"]
         assert scoring.gold_key == record["dataset"]["gold_key"]
 
 
 def test_jobs_under_one_key_are_compared_as_ever(tmp_path, dataset, words):
-    found = compare_jobs(job(tmp_path, dataset, words), job(tmp_path, dataset, words))
+    found = compared(job(tmp_path, dataset, words), job(tmp_path, dataset, words))
     assert (found.comparable, found.differences, found.notes) == (True, (), ())
 
 
 def test_jobs_under_two_keys_cannot_be_compared_and_are_not_said_to_differ(tmp_path, dataset, words):
     one = job(tmp_path, dataset, words)
     new_key(tmp_path)
-    found = compare_jobs(one, job(tmp_path, dataset, words))
+    found = compared(one, job(tmp_path, dataset, words))
     assert (found.comparable, found.figures) == (False, None)
     assert [(d.what, d.kind, d.text, d.tasks) for d in found.differences] == [
         (
@@ -100,7 +105,7 @@ def test_jobs_under_two_keys_cannot_be_compared_and_are_not_said_to_differ(tmp_p
 def test_figures_of_jobs_under_two_keys_are_told_when_that_is_allowed(tmp_path, dataset, words):
     one = job(tmp_path, dataset, words)
     new_key(tmp_path)
-    found = compare_jobs(one, job(tmp_path, dataset, words), allow_mismatch=True)
+    found = compared(one, job(tmp_path, dataset, words), allow_mismatch=True)
     assert found.figures is not None
     assert comparison_words(found).verdict.startswith("MISMATCH ALLOWED: nobody can tell whether")
 
@@ -108,7 +113,7 @@ def test_figures_of_jobs_under_two_keys_are_told_when_that_is_allowed(tmp_path, 
 def test_other_gold_under_one_key_differs(tmp_path, dataset, words):
     one = job(tmp_path, dataset, words)
     (tmp_path / "tasks/a/evaluation/answer.txt").write_bytes(b"43")
-    found = compare_jobs(one, job(tmp_path, dataset, words))
+    found = compared(one, job(tmp_path, dataset, words))
     assert [(d.what, d.kind, d.tasks) for d in found.differences] == [("gold", "scoring", ("a",))]
 
 
@@ -176,7 +181,7 @@ def test_a_rescore_of_changes_of_such_a_job_knows_what_is_the_same(tmp_path, dat
 def test_a_comparison_with_such_a_job_says_what_is_unknown_and_not_that_it_differs(tmp_path, dataset, words):
     first = job(tmp_path, dataset, words)
     put_back(first.folder.path, dataset)
-    found = compare_jobs(read_job(first.folder), job(tmp_path, dataset, words))
+    found = compared(read_job(first.folder), job(tmp_path, dataset, words))
     assert (found.comparable, found.differences) == (True, ())
     (note,) = found.notes
     assert note == (
@@ -214,8 +219,8 @@ def test_a_role_that_answers_otherwise_refuses_a_ranking(tmp_path, dataset, word
         )
 
     one, two, three = (job(tmp_path, dataset, words, judged(n)) for n in (1, 1, 2))
-    assert compare_jobs(one, two).comparable
-    found = compare_jobs(one, three)
+    assert compared(one, two).comparable
+    found = compared(one, three)
     assert [(d.what, d.kind, d.text, d.tasks) for d in found.differences] == [
         ("roles", "scoring", "the model, parameters or adapter of role judge differ", ("a",))
     ]

@@ -59,12 +59,12 @@ def test_neither_the_key_nor_a_plain_digest_of_gold_or_of_a_private_file_is_left
         meanwhile.append(held(engines[0]))
 
     runner = Runner(value=VALUE, log=(b"the answer is 42\n",), work=look)
-    options = api.RunOptions(
-        dataset=root, out=tmp_path / "runs", submissions=(f"s={tmp_path / 's'}",), private=False
-    )
+    asked = api.ScoreAsked(dataset=root, submissions=(f"s={tmp_path / 's'}",))
+
+    running = api.Running(out=tmp_path / "runs")
 
     async def main():
-        return await api.run(options, lambda _event: None, engine=engine_with(runner, engines))
+        return await api.run(asked, running, lambda _event: None, engine=engine_with(runner, engines))
 
     outcome = anyio.run(main)
     assert [row.status for row in outcome.rows] == ["FAIL"]
@@ -105,10 +105,12 @@ def test_a_result_whose_metrics_are_all_declared_has_no_salt(tmp_path):
     root = write_task(tmp_path / "d", EVALUATOR, evaluation=metrics)
     write_submission(tmp_path / "s")
     runner = Runner(value={**VALUE, "metrics": {"rmse": 0.5}})
-    options = api.RunOptions(dataset=root, out=tmp_path / "runs", submissions=(f"s={tmp_path / 's'}",))
+    asked = api.ScoreAsked(dataset=root, submissions=(f"s={tmp_path / 's'}",))
+
+    running = api.Running(out=tmp_path / "runs")
 
     async def main():
-        return await api.run(options, lambda _event: None, engine=engine_with(runner, []))
+        return await api.run(asked, running, lambda _event: None, engine=engine_with(runner, []))
 
     folder = anyio.run(main).folder
     result = json.loads((folder / "attempts/t/s/1.1/result.json").read_bytes())

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from scorehost.errors import UsageError
 from scorehost.files.atomic import disk_errors
 from scorehost.spec.task import Artifact
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 Content = str | bytes | Path
 
@@ -30,13 +30,13 @@ class HandedIn:
     files: Mapping[str, Content] = field(default_factory=dict)
     refused: str = ""
 
-    def lay_out(self, place: Path) -> Source:
+    def lay_out(self, place: Path) -> Sample:
         """The source of the attempt; what has to be written is, in a new folder in `place`. Blocks.
 
         Raises DiskFull; UsageError for a file that cannot be copied. Then nothing is left in `place`.
         """
         if not self.files or self.refused:
-            return Source(self.folder, self.texts, self.refused)
+            return Sample(self.folder, self.texts, self.refused)
         with disk_errors(place, 4096):
             folder = Path(tempfile.mkdtemp(prefix="hand-in-", dir=place))
         try:
@@ -45,9 +45,9 @@ class HandedIn:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        return Source(folder, self.texts)
+        return Sample(folder, self.texts)
 
-    def take_away(self, source: Source) -> None:
+    def take_away(self, source: Sample) -> None:
         """Removes what `lay_out` wrote. Blocks."""
         if source.folder is not None and source.folder != self.folder:
             shutil.rmtree(source.folder, ignore_errors=True)

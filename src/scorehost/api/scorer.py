@@ -15,20 +15,21 @@ from anyio.abc import TaskGroup
 
 from scorehost.aio.threads import in_thread
 from scorehost.api.handing_in import Content, HandedIn, handed_in
-from scorehost.api.probing import never_fit
-from scorehost.attempt.order import Order
+from scorehost.attempt.fitting import never_fit
 from scorehost.attempt.resources import Resources
 from scorehost.attempt.score import score as score_attempt
+from scorehost.attempt.work import Work, WorkOrder
 from scorehost.errors import UsageError
 from scorehost.files.removal import remove_tree
 from scorehost.model.check import CheckRow
 from scorehost.model.failure import Failure
 from scorehost.model.ids import SUBMISSION_NAME, AttemptKey
+from scorehost.model.order import Order
 from scorehost.model.result import Result, Status
 from scorehost.runs.draft import take_back
 from scorehost.runs.reader import read_checks
 from scorehost.spec.dataset import Dataset, Task
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 T = TypeVar("T")
 FORGET_SECONDS = 600.0  # for contents that no attempt links any more
@@ -80,8 +81,8 @@ class Scorer:
         self._loop = asyncio.get_running_loop()
         self._turns = anyio.CapacityLimiter(at_a_time)
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, Order] = {}
-        self._last: Order | None = None
+        self._waiting: dict[int, WorkOrder] = {}
+        self._last: WorkOrder | None = None
         self._fit: set[str] = set()
         self._closed = False
         self._swept = time.monotonic()
@@ -142,7 +143,7 @@ class Scorer:
         self._closed = True
         self._group.cancel_scope.cancel()
 
-    def upcoming(self, count: int) -> list[Order]:
+    def upcoming(self, count: int) -> list[WorkOrder]:
         """What is expected next: what waits for its turn, then more of the task that was asked for last."""
         known = list(itertools.islice(self._waiting.values(), count))
         return known if self._last is None else known + [self._last] * (count - len(known))
@@ -175,7 +176,7 @@ class Scorer:
     async def _scored(self, task: Task, handed: HandedIn, name: str) -> Scored:
         number = next(self._numbers)
         key = AttemptKey(task_id=task.task_id, submission=name, sample=number)
-        self._last = self._waiting[number] = Order(key, task, Source())
+        self._last = self._waiting[number] = Order(key, Work(task, Sample()))
         try:
             await self._turns.acquire_on_behalf_of(number)
         finally:
@@ -184,7 +185,7 @@ class Scorer:
             target = self._folder / "attempts" / key.folder
             source = await self._settled(lambda: handed.lay_out(self._folder))
             try:
-                result = await score_attempt(self._resources, Order(key, task, source), target, _untold)
+                result = await score_attempt(self._resources, Order(key, Work(task, source)), target, _untold)
             finally:
                 await self._settled(lambda: handed.take_away(source))
             return await self._settled(lambda: self._taken(result, target))

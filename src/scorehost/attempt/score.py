@@ -25,9 +25,9 @@ from scorehost.attempt.blueprints import (
 from scorehost.attempt.digests import TaskTrees, scoring_digests
 from scorehost.attempt.inputs import evaluator_inputs
 from scorehost.attempt.layout import laid_out
-from scorehost.attempt.order import Order
 from scorehost.attempt.resources import Resources
 from scorehost.attempt.run_phase import RunPhase, carry_out
+from scorehost.attempt.work import WorkOrder
 from scorehost.errors import AttemptFailed, DiskTrouble, EngineRefused, EngineTimeout, EngineUnreachable
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.evaluation import Evaluation, evaluate
@@ -41,7 +41,7 @@ from scorehost.model.result import Digests, HostUsage, Result, Status, axes
 from scorehost.runs.drafting import Drafting, drafting
 from scorehost.runs.private import result_salt
 from scorehost.submissions.intake import HandIn, take_in
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 Emit = Callable[[str, Mapping[str, Any]], None]
 SHARED = (
@@ -54,7 +54,7 @@ SHARED = (
 class _Progress:
     """What is known of an attempt so far: a failure at any point still tells all of it."""
 
-    order: Order
+    order: WorkOrder
     emit: Emit
     keeper: Keeper | None = None
     started_at: str = field(default_factory=utc_now)
@@ -84,7 +84,7 @@ class _Progress:
             self.spent(phase, time.monotonic() - begun)
 
 
-async def score(resources: Resources, order: Order, folder: Path, emit: Emit) -> Result:
+async def score(resources: Resources, order: WorkOrder, folder: Path, emit: Emit) -> Result:
     """Scores one attempt and publishes its folder at `folder`.
 
     Every failure of the attempt is a Result of status ERROR. Raises only DiskTrouble, and cancellation; then
@@ -109,17 +109,17 @@ async def score(resources: Resources, order: Order, folder: Path, emit: Emit) ->
 
 
 async def _scored(
-    resources: Resources, order: Order, folder: Path, emit: Emit, keeper: Keeper | None
+    resources: Resources, order: WorkOrder, folder: Path, emit: Emit, keeper: Keeper | None
 ) -> Result:
     progress = _Progress(order, emit, keeper)
     async with drafting(resources.writer, folder, resources.masker) as draft:
-        if resources.agents is not None and order.task.spec.agent_profiles:
-            progress.agents = AttemptAgents(resources.agents, order.task.spec, draft, emit)
+        if resources.agents is not None and order.work.task.spec.agent_profiles:
+            progress.agents = AttemptAgents(resources.agents, order.work.task.spec, draft, emit)
         verdict: Verdict | None = None
         error: Failure | None = None
         try:
             # Waiting for memory is on no clock: no phase has begun.
-            needed = memory_needed(order.task, resources.dataset.profiles)
+            needed = memory_needed(order.work.task, resources.dataset.profiles)
             async with resources.pool.reserved(needed), AsyncExitStack() as progress.run.keep:
                 with resources.attempting():
                     verdict = await _verdict(resources, progress, draft)
@@ -154,7 +154,7 @@ def _internal(resources: Resources, progress: _Progress, draft: Drafting, defect
 
 async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -> Verdict:
     order = progress.order
-    task, profiles = order.task, resources.dataset.profiles
+    task, profiles = order.work.task, resources.dataset.profiles
     progress.enter(Phase.PREPARE)
     site = Site(
         engine=resources.engine,
@@ -168,7 +168,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
     )
     with progress.timed("prepare"):
         progress.trees = trees = await resources.trees(task)
-    if order.source.run:
+    if order.work.sample.run:
         await _run(resources, progress, draft, site)
     with progress.timed("prepare"):
         progress.hand_in = hand_in = await _linked(resources, progress, draft)
@@ -272,8 +272,8 @@ async def _linked(resources: Resources, progress: _Progress, draft: Drafting) ->
         hand_in = progress.run.hand_in
         if hand_in is None:
             blobs = draft.draft.holding(resources.blobs)
-            hand_in = take_in(order.task.spec, order.source, blobs, stop.is_set)
-        return link_submission(draft.draft, order.task.spec, hand_in)
+            hand_in = take_in(order.work.task.spec, order.work.sample, blobs, stop.is_set)
+        return link_submission(draft.draft, order.work.task.spec, hand_in)
 
     try:
         return await in_thread(bring, resources.files)
@@ -281,11 +281,11 @@ async def _linked(resources: Resources, progress: _Progress, draft: Drafting) ->
         stop.set()  # a cancel leaves the thread to itself: it must not copy on
 
 
-async def _taken_in(resources: Resources, order: Order, source: Source, draft: Drafting) -> HandIn:
+async def _taken_in(resources: Resources, order: WorkOrder, source: Sample, draft: Drafting) -> HandIn:
     stop = threading.Event()
 
     def bring() -> HandIn:
-        return take_in(order.task.spec, source, draft.draft.holding(resources.blobs), stop.is_set)
+        return take_in(order.work.task.spec, source, draft.draft.holding(resources.blobs), stop.is_set)
 
     try:
         return await in_thread(bring, resources.files)
@@ -336,5 +336,5 @@ def _result(
         digests=digests,
         versions=resources.versions,
         agent_invocations=0 if progress.agents is None else progress.agents.invocations,
-        salt=result_salt(metrics, (one.id for one in order.task.spec.evaluation.metrics)),
+        salt=result_salt(metrics, (one.id for one in order.work.task.spec.evaluation.metrics)),
     )

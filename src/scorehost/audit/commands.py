@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from scorehost.scoring.rescore.archive import TOPS
 
 if TYPE_CHECKING:
-    from scorehost.jobs.options import RunOptions
     from scorehost.model.audit import HandIn
     from scorehost.runs.folder import JobFolder
+    from scorehost.scoring.asked import ScoreAsked
     from scorehost.spec.dataset import Dataset
 
 CLOCK, REPEATS = "clock-decides", "repeats-differ"  # kinds of finding that one scoring cannot show
@@ -25,7 +25,7 @@ class Commands:
     it was staged only when nothing of it was archived.
     """
 
-    def __init__(self, asked: RunOptions, dataset: Dataset, folder: JobFolder) -> None:
+    def __init__(self, asked: ScoreAsked, dataset: Dataset, folder: JobFolder) -> None:
         self._asked, self._dataset, self._folder = asked, dataset, folder
 
     def __call__(self, kind: str, hand_in: HandIn) -> str:

@@ -10,7 +10,7 @@ from scorehost.errors import UsageError
 from scorehost.files.atomic import write_atomic
 from scorehost.model.json import BadJson, dump, parse
 from scorehost.model.lock import Lock, TaskPin
-from scorehost.runs.record import task_record
+from scorehost.scoring.subject import task_record
 from scorehost.spec.gold_key import OTHER_KEY, gold_key
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ def lock_of(dataset: Dataset, tasks: Iterable[Task], pins: Pins) -> Lock:
 
 
 def _pin(task: Task, pins: Pins, key: GoldKey, *, first: bool = False) -> TaskPin:
-    record = task_record(task, key, first=first)
+    digests = task_record(task, key, first=first).digests
     recipes = dict(sorted(pins.recipes.get(task.task_id, {}).items()))
-    return TaskPin(spec=record.spec, code=record.code, gold=record.gold, run=record.run, recipes=recipes)
+    return TaskPin(**digests, recipes=recipes)
 
 
 def write_lock(root: Path, lock: Lock) -> Path:

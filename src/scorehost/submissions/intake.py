@@ -22,7 +22,7 @@ from scorehost.files.tree import CHUNK, Entry, Tree, name_bytes
 from scorehost.model.failure import Phase, failure
 from scorehost.runs.blobs import Blobs
 from scorehost.spec.task import Artifact, TaskSpec
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 MAX_FILES = 10_000
 MAX_BYTES = 4 * 1024**3
@@ -95,7 +95,7 @@ class _Till:
 
 
 def take_in(
-    spec: TaskSpec, source: Source, blobs: Blobs, stopped: Callable[[], bool] = lambda: False
+    spec: TaskSpec, source: Sample, blobs: Blobs, stopped: Callable[[], bool] = lambda: False
 ) -> HandIn:
     """Copies every declared artifact that is there into `blobs`. Blocks: belongs into a thread.
 
@@ -118,7 +118,7 @@ def take_in(
     return HandIn(taken)
 
 
-def _from_text(artifact: Artifact, source: Source, till: _Till) -> Tree | None:
+def _from_text(artifact: Artifact, source: Sample, till: _Till) -> Tree | None:
     text = source.texts.get(artifact.id)
     if text is None:
         return None
