@@ -11,6 +11,8 @@
     │   │   └── Conflict                    the name or the state is taken
     │   └── EngineTimeout          exit 2   it did not answer in time
     ├── AttemptFailed              exit 3   one attempt ends as ERROR; carries a model Failure
+    ├── CallFailed                 exit 3   one call of a role has no reply; carries a model Fault
+    ├── BudgetSpent                exit 3   more was asked for than an attempt or its job may have
     ├── DiskTrouble                exit 2   the disk of the runs folder fails; the job stops
     │   └── DiskFull               exit 2   it cannot take what is due
     └── Interrupted                exit 130 a signal asked the job to stop
@@ -24,6 +26,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from scorehost.model.call import Fault
     from scorehost.model.failure import Failure
 
 
@@ -116,6 +119,23 @@ class AttemptFailed(ScorehostError):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message, hint=failure.hint)
         self.failure = failure
+
+
+class CallFailed(ScorehostError):
+    """One call of a role has no reply, for the reason in `fault`, which is never the submission's."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+        self.kind = fault.kind
+
+
+class BudgetSpent(ScorehostError):
+    """More was asked for than an attempt may have, or the whole job (`kind` is then budget_spent)."""
+
+    def __init__(self, message: str, *, kind: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class DiskTrouble(ScorehostError):

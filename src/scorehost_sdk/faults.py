@@ -49,7 +49,15 @@ class AdapterFault(Exception):
 
 
 class ReplyError(ValueError):
-    """An agent's reply is not what the evaluator reads it as, such as one JSON object."""
+    """An agent's reply is not what the evaluator reads it as, such as one JSON object.
+
+    `kind` is "adapter_malformed" when it is not one JSON object at all: uncaught, that is an ERROR of blame
+    adapter, as a judge's reply of that sort does. Else it is empty.
+    """
+
+    def __init__(self, message: str = "", kind: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class SubmissionFault(Exception):

@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tup
 
 from scorehost_sdk.faults import ReplyError
 
+MALFORMED = "adapter_malformed"
 _SHOWN = 80
 
 
@@ -42,9 +43,10 @@ class Reply(Mapping[str, Any]):
                 found = json.loads(self.text, object_pairs_hook=_unique, parse_constant=_no_constant)
             except (ValueError, RecursionError) as error:
                 why = str(error) if isinstance(error, ReplyError) else "it is no JSON"
-                raise ReplyError(f"the reply is not one JSON object: {why} ({self._shown()})") from None
+                text = f"the reply is not one JSON object: {why} ({self._shown()})"
+                raise ReplyError(text, MALFORMED) from None
             if not isinstance(found, dict):
-                raise ReplyError(f"the reply is JSON, but no object ({self._shown()})")
+                raise ReplyError(f"the reply is JSON, but no object ({self._shown()})", MALFORMED)
             self._object = found
         return self._object
 

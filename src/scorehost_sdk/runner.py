@@ -321,7 +321,8 @@ def _is_closed(path: Any) -> bool:
 def _agent_kind(error: BaseException) -> Optional[Tuple[str, str]]:
     from scorehost_sdk import faults
 
-    if isinstance(error, (faults.AdapterFault, faults.LimitReached)) and error.kind in faults.AGENT_KINDS:
+    ours = (faults.AdapterFault, faults.LimitReached, faults.ReplyError)
+    if isinstance(error, ours) and error.kind in faults.AGENT_KINDS:
         return error.kind, f"the evaluator did not catch that a call of an agent failed ({error.kind})"
     return None
 

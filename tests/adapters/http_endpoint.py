@@ -25,11 +25,14 @@ def completion(content="fine", *, number=1, **changes):
 
 
 class Answers:
-    """What comes next, the last one for ever. `seen`: (time, path, headers, body) of each request."""
+    """What comes next, the last one for ever. `seen`: (time, path, headers, body) of each request; `raw`: the
+    bytes of its body.
+    """
 
     def __init__(self, *answers):
         self.left = list(answers)
         self.seen = []
+        self.raw = []
         self.lock = threading.Lock()
 
     def next(self):
@@ -103,6 +106,7 @@ def endpoint(*answers, flood_status=200):
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"]))
+            script.raw.append(body)
             script.seen.append(
                 (
                     time.monotonic(),
@@ -123,6 +127,7 @@ def endpoint(*answers, flood_status=200):
     server.daemon_threads = True
     server.block_on_close = False
     server.flood_status = flood_status
+    server.script = script
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -12,9 +11,9 @@ import pytest
 from adapter_scripts import JUDGE, SESSION
 from http_endpoint import completion, cuts, drips, endpoint, floods, sends, waits
 
-from scorehost.adapters.records import call_files
 from scorehost.adapters.requests import BehaviorRequest
-from scorehost.errors import UsageError
+from scorehost.calls.records import call_files
+from scorehost.model.call import CallRecord
 from scorehost.spec.roles import Role
 
 pytestmark = pytest.mark.anyio
@@ -116,6 +115,39 @@ async def test_a_retry_after_beyond_the_time_limit_is_not_waited_for(bench):
     assert (call.fault.kind, len(seen), time.monotonic() - began < 5) == ("adapter_exit", 1, True)
 
 
+@pytest.mark.parametrize("told", ["soon", "-1", "1.5", "\u00b2", "9" * 400])
+async def test_a_retry_after_that_says_nothing_sensible_breaks_nothing(bench, told):
+    call, _ = await ask(bench, sends({}, 429, Retry_After=told), sends(completion()), timeout_seconds=5)
+    # Seconds without end are not waited for; what is no number of seconds is as if it were not there.
+    assert (call.fault is None) == (not told.startswith("9"))
+    assert CallRecord.model_validate_json(call_files(call, "c")["c/call.json"]) == call.record
+
+
+async def test_a_status_whose_body_is_cut_off_counts_and_is_asked_again(bench):
+    def cut_503(handler):
+        handler.send_response(503)
+        handler.send_header("Content-Length", "100000")
+        handler.end_headers()
+        handler.wfile.write(b"{")
+        handler.close_connection = True
+
+    call, seen = await ask(bench, cut_503, sends(completion()))
+    assert (call.fault, len(seen)) == (None, 2)
+    first = call.record.tries[0]
+    assert (first.http_status, first.fault.kind, "503" in first.fault.message) == (503, "adapter_exit", True)
+
+
+async def test_what_is_recorded_of_a_request_is_what_was_sent(bench):
+    bodies = []
+
+    def notes(handler):
+        bodies.append(handler.server.script.raw[-1])
+        sends(completion())(handler)
+
+    call, _ = await ask(bench, notes)
+    assert bodies == [call.request]
+
+
 @pytest.mark.parametrize("status", [301, 400, 401, 404])
 async def test_other_statuses_are_not_tried_again(bench, status):
     call, seen = await ask(bench, sends({"error": "no"}, status, Location="http://127.0.0.1:9/"))
@@ -201,11 +233,3 @@ async def test_an_endpoint_loads_no_plugins(bench):
         bench, sends(completion()), request=BehaviorRequest(condition="control", prompt="do")
     )
     assert (call.fault.kind, seen) == ("adapter_missing", [])
-
-
-async def test_without_the_package_the_message_says_how_to_get_it(bench, monkeypatch):
-    monkeypatch.setitem(sys.modules, "openai", None)
-    role = Role(executor="openai", base_url="http://127.0.0.1:9/v1", model="m")
-    with pytest.raises(UsageError, match=r"pip install 'scorehost\[openai\]'"):
-        async with bench.open(role=role):
-            pass

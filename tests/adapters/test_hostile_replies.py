@@ -9,11 +9,11 @@ from adapter_scripts import JUDGE, SESSION
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorehost.adapters.faults import AdapterFault
 from scorehost.adapters.registry import SeenIds
 from scorehost.adapters.replies import parse_reply
 from scorehost.adapters.requests import BehaviorRequest, TriggerRequest
 from scorehost.adapters.tries import Outcome, settle
+from scorehost.errors import CallFailed
 from scorehost.model.failure import KINDS
 
 REQUESTS = [
@@ -43,7 +43,7 @@ SOUND = {
 def test_bytes_are_an_object_or_malformed(data):
     try:
         value = parse_reply(data)
-    except AdapterFault as fault:
+    except CallFailed as fault:
         value = fault.kind
     assert isinstance(value, dict) or value == "adapter_malformed"
 
@@ -63,7 +63,7 @@ def test_an_object_is_a_reply_or_a_fault(value, sound, request_):
 
 @pytest.mark.parametrize("text", ['"\\ud800"', '["\\udfff"]', '{"\\ud800": 1}'])
 def test_half_of_a_surrogate_pair_is_no_text(text):
-    with pytest.raises(AdapterFault, match="half of a surrogate pair"):
+    with pytest.raises(CallFailed, match="half of a surrogate pair"):
         parse_reply(f'{{"output": {text}}}'.encode())
 
 

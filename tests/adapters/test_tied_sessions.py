@@ -10,7 +10,7 @@ import pytest
 from adapter_scripts import SESSION
 
 from scorehost.adapters.execs import ExecAnswer
-from scorehost.adapters.records import observation_lines
+from scorehost.calls.records import observation_lines
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from adapter_scripts import SESSION
 
-from scorehost.adapters.records import call_files, disagreements
+from scorehost.calls.records import call_files, disagreements
 from scorehost.errors import UsageError
 from scorehost.model.call import CallRecord, usage_by_role
 

@@ -132,6 +132,20 @@ def test_a_reply_that_was_not_made_for_this_job_makes_it_invalid(tmp_path, judge
     assert (made.kind, made.outcome.status, made.outcome.exit_status) == (kind, "invalidated", 3)
 
 
+@pytest.mark.parametrize("garbage", ["[ERROR] 503", '{"ok": true, "ok": false}'])
+def test_garbage_that_the_evaluator_reads_as_an_object_is_the_adapters_fault(tmp_path, garbage):
+    evaluator = """
+def evaluate(inputs):
+    with inputs["agent"].session("judge") as session:
+        return {"status": "PASS" if session.invoke("?").flag("ok") else "FAIL"}
+"""
+    made = piped(tmp_path, f"say(reply(output={garbage!r}))", evaluator=evaluator)
+    error = made.result["error"]
+    assert (error["kind"], error["blame"], made.result["score"]) == ("adapter_malformed", "adapter", None)
+    assert error["message"].startswith("a reply of the role judge is not one JSON object; ")
+    assert made.call()["fault"] is None
+
+
 CAUGHT = """
 from ageval_sdk import AdapterFault
 def evaluate(inputs):

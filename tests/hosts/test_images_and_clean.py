@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 
 import anyio
@@ -9,12 +10,14 @@ import pytest
 
 from scorehost.engine.door import ContainerSpec
 from scorehost.engine.memory import MemoryEngine
-from scorehost.errors import AttemptFailed, EngineRefused
+from scorehost.errors import AttemptFailed, EngineRefused, NotFound
 from scorehost.files.lease import own_lease
+from scorehost.hosts import images as hosts_images
 from scorehost.hosts import labels
 from scorehost.hosts.clean import clean, clean_job
 from scorehost.hosts.images import Images
 from scorehost.hosts.recipe import Recipe
+from scorehost.model.failure import Phase, failure
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +55,7 @@ async def test_twenty_that_wait_for_one_image_cause_one_pull(engine, tmp_path):
     assert said == ["pulling python:3.12"]
 
 
-async def test_a_failure_to_pull_is_remembered_and_says_the_registrys_words(engine, tmp_path):
+async def test_a_failure_to_pull_is_that_of_all_who_waited_and_says_the_registrys_words(engine, tmp_path):
     images = Images(engine, tmp_path)
     found = await together(20, lambda: images.resolve("nobody/nothing:1", build_seconds=1))
     assert engine.calls["pull"] == 1
@@ -146,6 +149,116 @@ async def test_a_recipe_that_is_gone_is_a_failure_of_the_image(engine, tmp_path)
         await Images(engine, tmp_path).resolve(Recipe(tmp_path / "no" / "Dockerfile"), build_seconds=1)
     assert caught.value.failure.kind == "image_build_failed"
     assert "Dockerfile" in caught.value.failure.message
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Time as the images see it: it stands but for their own waits, and for `clock.append(seconds)`."""
+    passed: list[float] = []
+
+    async def wait(seconds):
+        passed.append(seconds)
+
+    monkeypatch.setattr(hosts_images.anyio, "current_time", lambda: sum(passed))
+    monkeypatch.setattr(hosts_images.anyio, "sleep", wait)
+    return passed
+
+
+async def failed_pull(images: Images, reference: str = "nobody/nothing:1"):
+    with pytest.raises(AttemptFailed) as caught:
+        await images.resolve(reference, build_seconds=1)
+    return caught.value.failure
+
+
+async def test_a_failed_pull_is_retryable_as_its_kind_is(engine, tmp_path):
+    found = await failed_pull(Images(engine, tmp_path))
+    assert (found.kind, found.retryable) == ("image_pull_failed", True)
+
+
+async def test_the_attempt_that_is_made_again_asks_the_registry_again(engine, tmp_path, clock):
+    images = Images(engine, tmp_path)
+    await failed_pull(images)
+    engine.images.add("nobody/nothing:1", pullable=True)
+    clock.append(0.1)
+    assert (await images.resolve("nobody/nothing:1", build_seconds=1)).reference == "nobody/nothing:1"
+    assert engine.calls["pull"] == 2
+    assert clock == [0.1, 0.9]  # the second pull comes a second after the first
+
+
+async def test_a_registry_that_goes_on_refusing_is_asked_ever_more_seldom(engine, tmp_path, clock):
+    images = Images(engine, tmp_path)
+    for _ in range(100):
+        await failed_pull(images)
+        clock.append(1.0)
+    # Pulls are due 1, 5 and 25 s after the first, second and third failure, and then 125 s after the fourth.
+    assert engine.calls["pull"] == 4
+
+
+async def test_an_image_that_somebody_pulled_meanwhile_is_taken_at_once(engine, tmp_path, clock):
+    images = Images(engine, tmp_path)
+    for _ in range(3):
+        await failed_pull(images)
+        clock.append(1e-6)
+    pulls = engine.calls["pull"]
+    engine.images.add("nobody/nothing:1")
+    assert (await images.resolve("nobody/nothing:1", build_seconds=1)).reference == "nobody/nothing:1"
+    assert engine.calls["pull"] == pulls
+
+
+async def test_a_name_that_no_image_can_have_is_told_and_not_retried(engine, tmp_path):
+    words = "The Docker engine refused to look: invalid reference format: must be lowercase (HTTP 400)"
+    engine.fail("image", EngineRefused(words, status=400))
+    found = await failed_pull(Images(engine, tmp_path), "Foo/Bar:1")
+    assert (found.kind, found.retryable, found.message) == ("image_pull_failed", False, words)
+    assert "Foo/Bar:1" in found.hint
+
+
+async def test_a_base_in_quotes_is_told_by_its_name(engine, tmp_path):
+    broken = recipe(tmp_path / "one", 'FROM "x"\n')
+    engine.fail("image", EngineRefused("invalid reference format (HTTP 400)", status=400))
+    with pytest.raises(AttemptFailed) as caught:
+        await Images(engine, tmp_path / "logs").resolve(broken, build_seconds=1)
+    assert (caught.value.failure.kind, '"x"' in caught.value.failure.hint) == ("image_pull_failed", True)
+
+
+async def test_an_engine_that_breaks_is_no_missing_image(engine, tmp_path):
+    engine.fail("image", EngineRefused("it broke (HTTP 500)", status=500))
+    with pytest.raises(EngineRefused):
+        await Images(engine, tmp_path).resolve("scorehost/python:3", build_seconds=1)
+
+
+async def test_an_image_that_was_removed_is_built_again_for_the_next_host(engine, tmp_path):
+    images = Images(engine, tmp_path / "logs")
+    one = recipe(tmp_path / "one", "FROM scorehost/python:3\n")
+    made = await images.resolve(one, build_seconds=1)
+    engine.images.remove(made.reference)
+    gone = failure(Phase.START, "start_failed", "the host cannot be started")
+    with pytest.raises(AttemptFailed), images.using(made):
+        raise AttemptFailed(gone) from NotFound("No such image", status=404)
+    assert images.known(one) is None
+    assert (await images.resolve(one, build_seconds=1)).id == made.id
+    assert engine.calls["build"] == 2
+
+
+async def test_a_host_that_fails_for_another_reason_leaves_its_image_known(engine, tmp_path):
+    images = Images(engine, tmp_path)
+    made = await images.resolve("scorehost/python:3", build_seconds=1)
+    with pytest.raises(AttemptFailed), images.using(made):
+        raise AttemptFailed(failure(Phase.START, "start_failed", "no room"))
+    assert images.known("scorehost/python:3") == made
+
+
+async def test_no_room_for_a_build_context_says_where(engine, tmp_path, monkeypatch):
+    def full(*_args, **_options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(hosts_images, "TemporaryDirectory", full)
+    one = recipe(tmp_path / "one", "FROM scorehost/python:3\n")
+    with pytest.raises(AttemptFailed) as caught:
+        await Images(engine, tmp_path / "logs").resolve(one, build_seconds=1)
+    found = caught.value.failure
+    assert (found.kind, "No space left on device" in found.message) == ("image_build_failed", True)
+    assert "TMPDIR" in found.hint
 
 
 # Leftovers

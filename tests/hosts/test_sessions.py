@@ -5,13 +5,13 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from scorehost.errors import AttemptFailed
-from scorehost.hosts.agents import AgentFault, JobBudgetSpent, UnknownRole
+from scorehost.errors import AttemptFailed, BudgetSpent, CallFailed
+from scorehost.hosts.agents import UnknownRole
 from scorehost.hosts.clock import StandingClock
-from scorehost.hosts.frames import BudgetSpent
 from scorehost.hosts.messages import CloseSession, Invoke, Judge, Session
 from scorehost.hosts.named import UnknownEnvironment
 from scorehost.hosts.sessions import MAX_SESSIONS, Refused, Sessions
+from scorehost.model.call import Fault
 from scorehost.model.failure import Phase, failure
 
 pytestmark = pytest.mark.anyio
@@ -205,8 +205,8 @@ async def test_the_clock_stands_while_an_agent_is_asked_and_only_then():
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (AgentFault("adapter_exit", "it ended"), {"adapter_exit": "it ended"}),
-        (JobBudgetSpent("no calls left"), {"budget_spent": "no calls left"}),
+        (CallFailed(Fault.of("adapter_exit", "it ended")), {"adapter_exit": "it ended"}),
+        (BudgetSpent("no calls left", kind="budget_spent"), {"budget_spent": "no calls left"}),
     ],
 )
 async def test_what_a_runner_was_told_is_remembered_by_kind(error, told):
@@ -218,6 +218,28 @@ async def test_what_a_runner_was_told_is_remembered_by_kind(error, told):
     with pytest.raises(type(error)):
         await sessions.answer(invoke(2))
     assert sessions.told == told
+
+
+@pytest.mark.parametrize("garbage", ["[ERROR] 503", '{"ok": true, "ok": false}', "[]", "", '{"score": NaN}'])
+async def test_a_reply_that_is_not_one_object_may_end_the_evaluation_as_the_adapters_fault(garbage):
+    async def answers(_prompt):
+        return garbage
+
+    sessions = Sessions(Script(answers))
+    await sessions.answer(begin())
+    await sessions.answer(invoke(2))
+    assert sessions.told == {"adapter_malformed": "a reply of the role judge is not one JSON object"}
+
+
+@pytest.mark.parametrize("sound", ['{"ok": true}', {"ok": True}])
+async def test_an_evaluator_cannot_blame_an_adapter_whose_reply_was_sound(sound):
+    async def answers(_prompt):
+        return sound
+
+    sessions = Sessions(Script(answers))
+    await sessions.answer(begin())
+    await sessions.answer(invoke(2))
+    assert sessions.told == {}
 
 
 async def test_an_assertion_that_says_nothing_is_refused():

@@ -13,6 +13,7 @@ from pathlib import Path
 from crashing_job import TASKS, crashing_dataset
 from scripted_jobs import Script, run
 
+from scorehost.runs.folder import job_ids
 from scorehost.runs.journal import FILE, read_history
 
 ROUNDS = 12
@@ -46,7 +47,7 @@ def test_a_killed_job_resumes_with_every_attempt_once_and_finished_ones_byte_equ
         root = tmp_path / str(number)
         root.mkdir()
         killed(root, after=chance.random() * 0.35)
-        (folder,) = (path for path in (root / "runs").iterdir() if path.is_dir() and not path.is_symlink())
+        (folder,) = (root / "runs" / job_id for job_id in job_ids(root / "runs"))
         for _ in range(chance.randrange(2)):
             killed(root, folder.name, after=chance.random() * 0.2)
         for path in folder.rglob("*.json"):

@@ -17,6 +17,7 @@ from scripted_jobs import (
 
 from scorehost.errors import DiskFull, EngineUnreachable
 from scorehost.jobs.run import run_job
+from scorehost.runs.folder import job_ids
 from scorehost.runs.journal import FILE, read_history
 from scorehost.scoring.choosing import choose
 from scorehost.scoring.kind import ScoreKind
@@ -356,5 +357,5 @@ def test_a_cancel_from_outside_still_writes_the_summary(tmp_path):
             await run_job(ScoreKind(None), sitting, running, lambda _event: None, stop=anyio.Event())
 
     anyio.run(main)
-    (folder,) = (path for path in (tmp_path / "runs").iterdir() if not path.is_symlink())
+    (folder,) = (tmp_path / "runs" / job_id for job_id in job_ids(tmp_path / "runs"))
     assert '"status": "interrupted"' in (folder / "summary.json").read_text()

@@ -187,6 +187,26 @@ def test_a_reply_that_is_not_one_object_is_never_read_as_one(text, why):
         reply(text).get("ok")
 
 
+READ = """
+WITH inputs["agent"].session("judge") as session:
+    reply = AWAIT session.invoke("is it so?")
+    return {"status": "PASS" if reply.flag("ok") else "FAIL"}
+"""
+
+
+@pytest.mark.parametrize("flavour", ["plain", "async"])
+@pytest.mark.parametrize("garbage", ["[ERROR] 503", '{"ok": true, "ok": false}', "[1]"])
+def test_garbage_in_a_session_is_the_adapters_fault_as_it_is_of_a_judge(tmp_path, garbage, flavour):
+    outcome = evaluate(tmp_path, source(flavour, READ), answer=answers(output=garbage), roles=("judge",))
+    assert outcome.error.kind == "adapter_malformed"
+    assert garbage not in outcome.error.message
+
+
+def test_a_sound_reply_that_lacks_what_the_evaluator_asks_for_is_the_datasets_to_mend(tmp_path):
+    outcome = evaluate(tmp_path, source("plain", READ), answer=answers(output="{}"), roles=("judge",))
+    assert outcome.error.kind == "evaluator_exception"
+
+
 @pytest.mark.parametrize("value", ["false", "true", 1, 0, None, [], {}])
 def test_a_flag_is_a_boolean_and_nothing_else(value):
     with pytest.raises(ReplyError, match="no boolean"):

@@ -116,10 +116,11 @@ def test_a_role_that_is_bound_by_a_program_here_is_kept(old):
     assert "agent_profiles.solver.sandbox" in dataset.warnings[0]
 
 
-def test_a_role_for_another_program_is_left_out_and_named_in_the_warning(old):
+def test_a_role_for_another_program_stays_listed_without_a_binding_and_is_named_in_the_warning(old):
     old.write(
         "profiles.yaml", PROFILES.replace("agent_profiles: {}", "agent_profiles: {solver: {executor: other}}")
     )
     dataset = old.load()
-    assert dataset.tasks["one"].spec.agent_profiles == ()
+    assert [each.id for each in dataset.tasks["one"].spec.agent_profiles] == ["solver"]
+    assert dataset.profiles.agent_profiles == {}
     assert "agent_profiles" in dataset.warnings[0]

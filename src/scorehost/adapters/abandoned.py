@@ -18,7 +18,11 @@ def remove_abandoned() -> int:
     into a thread.
     """
     removed = 0
-    for root in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    try:
+        place = tempfile.gettempdir()
+    except FileNotFoundError:  # nowhere to write: each call will say so
+        return 0
+    for root in Path(place).glob(f"{PREFIX}*"):
         if _abandoned(root):
             folders = CallFolders(root)
             kill_leftovers(folders.environment["HOME"])

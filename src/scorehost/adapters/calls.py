@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import anyio
 
 from scorehost.adapters.execs import ExecCall
-from scorehost.adapters.faults import AdapterFault
 from scorehost.adapters.pace import Pace
 from scorehost.adapters.registry import RequestIds
 from scorehost.adapters.requests import AdapterRequest, SessionRequest
 from scorehost.adapters.tries import Executor, Outcome, Settled, note, settle
+from scorehost.aio.retry import Retry
 from scorehost.model import json
 from scorehost.model.call import CallRecord, Fault, Reply, Try
 from scorehost.model.failure import Failure, Phase, failure
@@ -20,7 +20,6 @@ from scorehost.model.ids import utc_now
 from scorehost.model.masking import Masker
 from scorehost.spec.roles import Role
 
-FIRST_PAUSE = 0.5  # seconds before a second try; doubled before each further one
 # A reply that was played again, or an adapter that is not there, does not get better by asking again.
 _FINAL = ("adapter_duplicate_id", "adapter_cache_hit", "adapter_missing")
 
@@ -68,7 +67,7 @@ class Calling:
     def missing(self, text: str) -> Call:
         """The call of a role that cannot play it."""
         sent = json.canonical(self._request.wire(tied=False, archive=None)) + b"\n"
-        settled = Settled(Outcome(request=sent), None, None, AdapterFault("adapter_missing", text))
+        settled = Settled(Outcome(request=sent), None, None, Fault.of("adapter_missing", text))
         self._outcomes.append(settled.outcome)
         self._tries.append(note(settled, number=1, started_at=self._at, waited=0, seconds=0))
         return self._call(settled)
@@ -80,26 +79,29 @@ class Calling:
         ids: RequestIds,
         exec_call: ExecCall | None,
         *,
-        tries: int,
-        retries: int,
+        asked_again: Retry,
+        whole: Retry,
     ) -> Call:
-        """Makes the call. `tries`: of one request that the other side asks to send again, all within the
-        role's time limit; `retries`: how often the whole is done again after an infrastructure fault.
+        """Makes the call. `asked_again`: of one request that the other side asks to send again, all within
+        the role's time limit; `whole`: of all of it, after an infrastructure fault.
         """
-        settled = await self._within_limit(executor, pace, ids, exec_call, tries)
-        for _ in range(retries):
+        done = 0
+        while True:
+            settled = await self._within_limit(executor, pace, ids, exec_call, asked_again)
+            done += 1
             # What a try did in its host cannot be taken back, so it is not done twice.
             if settled.fault is None or settled.fault.kind in _FINAL or settled.outcome.execs:
                 break
-            settled = await self._within_limit(executor, pace, ids, exec_call, tries)
+            if not await whole.wait(done):
+                break
         return self._call(settled)
 
     async def _within_limit(
-        self, executor: Executor, pace: Pace, ids: RequestIds, exec_call: ExecCall | None, tries: int
+        self, executor: Executor, pace: Pace, ids: RequestIds, exec_call: ExecCall | None, retry: Retry
     ) -> Settled:
         left = self._role.timeout_seconds if self._role else 0.0
-        pause = FIRST_PAUSE
-        for number in range(1, tries + 1):
+        done = 0
+        while True:
             at = utc_now()
             async with pace.turn() as waited:
                 began = anyio.current_time()
@@ -110,13 +112,11 @@ class Calling:
             self._tries.append(
                 note(settled, number=len(self._tries) + 1, started_at=at, waited=waited, seconds=seconds)
             )
-            wait = pause if outcome.retry_after_seconds is None else outcome.retry_after_seconds
-            left -= seconds + wait
-            if not outcome.again or number == tries or left <= 0:
-                break
-            await anyio.sleep(wait)
-            pause *= 2
-        return settled
+            done += 1
+            pause = retry.after(done, asked=outcome.retry_after_seconds) if outcome.again else None
+            if pause is None or (left := left - seconds - pause) <= 0:
+                return settled
+            await anyio.sleep(pause)
 
     def _call(self, settled: Settled) -> Call:
         request, role = self._request, self._role
@@ -140,6 +140,6 @@ class Calling:
             duration_seconds=round(anyio.current_time() - self._began, 3),
             tries=tuple(self._tries),
             reply=settled.reply,
-            fault=settled.fault.fault if settled.fault else None,
+            fault=settled.fault,
         )
         return Call(record=record, request=kept, outcomes=tuple(self._outcomes))

@@ -1,21 +1,21 @@
-"""A stream that is kept: masked as it comes, first and last half of a cap, a line for what is missing."""
+"""A stream that is kept: masked as it comes, its middle left out past a cap, and hashed as it came."""
 
 from __future__ import annotations
 
 import hashlib
 
+from scorehost.files.capture import Capture
 from scorehost.model.masking import Masker
 
+_NOTE = "[{} bytes are left out here]"
 
-class Capture:
+
+class MaskedCapture:
     """Takes pieces of a stream. `cap`: bytes that are kept of it, once masked."""
 
     def __init__(self, masker: Masker, cap: int) -> None:
         self._masked = masker.stream()
-        self._half = cap // 2
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._missing = 0
+        self._kept = Capture(cap)
         self._hash = hashlib.sha256()
         self._kept_hash = hashlib.sha256()
         self._ended = False
@@ -29,26 +29,13 @@ class Capture:
 
     def _keep(self, data: bytes) -> None:
         self._kept_hash.update(data)
-        room = self._half - len(self._head)
-        self._head += data[:room]
-        self._tail += data[room:]
-        # Cut seldom: the tail is moved each time.
-        if len(self._tail) > 2 * self._half:
-            self._cut()
-
-    def _cut(self) -> None:
-        over = len(self._tail) - self._half
-        if over > 0:
-            del self._tail[:over]
-            self._missing += over
+        self._kept.add(data)
 
     def end(self) -> bytes:
         """What is kept; call it once, after the last piece."""
         self._keep(self._masked.end())
-        self._cut()
         self._ended = True
-        note = f"\n[{self._missing} bytes are left out here]\n".encode() if self._missing else b""
-        return bytes(self._head) + note + bytes(self._tail)
+        return self._kept.content(_NOTE)
 
     @property
     def sha256(self) -> str:

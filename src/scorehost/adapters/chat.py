@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scorehost.adapters.faults import AdapterFault
+from scorehost.adapters.faults import failed
 from scorehost.adapters.replies import REPLY_BYTES, parse_object
 from scorehost.adapters.requests import AdapterRequest, JudgeRequest, SessionRequest
 from scorehost.model import json
@@ -17,7 +17,7 @@ Answer with one JSON object and nothing else:
 
 
 def messages_for(request: AdapterRequest) -> list[dict[str, Any]]:
-    """The messages of a session or judge request. AdapterFault for a mode that an endpoint cannot play."""
+    """The messages of a session or judge request. CallFailed for a mode that an endpoint cannot play."""
     if isinstance(request, SessionRequest):
         before = [{"role": turn["role"], "content": _text(turn["content"])} for turn in request.messages]
         return [*before, {"role": "user", "content": request.prompt}]
@@ -28,7 +28,7 @@ def messages_for(request: AdapterRequest) -> list[dict[str, Any]]:
             {"role": "system", "content": JUDGE},
             {"role": "user", "content": json.dump(case).decode()},
         ]
-    raise AdapterFault("adapter_missing", f"an endpoint does not play the mode {request.mode}")
+    raise failed("adapter_missing", f"an endpoint does not play the mode {request.mode}")
 
 
 def _text(content: Any) -> str:
@@ -53,7 +53,7 @@ def reply_value(
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(choice, dict) or not isinstance(content, str):
         text = "the endpoint's answer has no `choices[0].message.content` that is text"
-        raise AdapterFault("adapter_malformed", text)
+        raise failed("adapter_malformed", text)
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     details = usage.get("prompt_tokens_details")

@@ -12,8 +12,7 @@ import anyio
 import structlog
 
 from scorehost.adapters.execs import ExecCall
-from scorehost.adapters.faults import AdapterFault
-from scorehost.adapters.folders import CallFolders, make_folders, remove_folders
+from scorehost.adapters.folders import FOREIGN, CallFolders, make_folders, remove_folders, translated
 from scorehost.adapters.leftovers import kill_leftovers
 from scorehost.adapters.process import REAP_SECONDS, Process, start
 from scorehost.adapters.requests import ARCHIVE, AdapterRequest, BehaviorRequest
@@ -21,8 +20,10 @@ from scorehost.adapters.talk import Talk
 from scorehost.adapters.tries import Outcome
 from scorehost.adapters.users import AdapterUser
 from scorehost.aio.threads import in_thread
+from scorehost.errors import CallFailed
+from scorehost.foreign import translating
 from scorehost.model import json
-from scorehost.model.call import Folders
+from scorehost.model.call import Fault, Folders
 from scorehost.model.masking import Masker
 from scorehost.spec.commands import FIXED_PATH, MODEL, PARAMETERS, ResolvedCommand
 from scorehost.spec.roles import Role
@@ -66,30 +67,38 @@ class CommandExecutor:
         launch = self._launch
         if _state(launch.command) != self._state:
             text = "the adapter's program or script is not the one that was there when the job began"
-            return Outcome(
-                request=_bytes(request, None, exec_call), fault=AdapterFault("adapter_missing", text)
-            )
-        async with self._folders() as folders:
+            return Outcome(request=_bytes(request, None, exec_call), fault=Fault.of("adapter_missing", text))
+        try:
+            async with self._folders() as folders:
+                return await self._in(folders, request, exec_call, seconds)
+        except CallFailed as wrong:  # none of an exec: those raise something else
+            return Outcome(request=_bytes(request, None, exec_call), fault=wrong.fault)
+
+    async def _in(
+        self, folders: CallFolders, request: AdapterRequest, exec_call: ExecCall | None, seconds: float
+    ) -> Outcome:
+        launch = self._launch
+        with translating(FOREIGN, translated):
             archive = _archive(request, folders, launch.user)
-            data = _bytes(request, archive, exec_call)
-            before = await in_thread(folders.digests, self._threads)
-            try:
-                process = start(
-                    launch.argv,
-                    cwd=folders.work,
-                    environment=_environment(launch.passed, folders),
-                    user=launch.user,
-                )
-            except OSError as error:
-                text = f"the adapter's program cannot be started: {error.strerror}"
-                return Outcome(request=data, fault=AdapterFault("adapter_missing", text))
-            talk = Talk(process, data, launch.masker, exec_call)
-            late, code = await self._talk(talk, process, folders, seconds)
-            if talk.broken is not None:
-                raise talk.broken
-            after = await in_thread(folders.digests, self._threads)
-            fault = _fault(talk, seconds, code, late=late)
-            return _outcome(talk, data, fault, code, Folders(before=before, after=after))
+        data = _bytes(request, archive, exec_call)
+        before = await in_thread(folders.digests, self._threads)
+        try:
+            process = start(
+                launch.argv,
+                cwd=folders.work,
+                environment=_environment(launch.passed, folders),
+                user=launch.user,
+            )
+        except OSError as error:
+            text = f"the adapter's program cannot be started: {error.strerror}"
+            return Outcome(request=data, fault=Fault.of("adapter_missing", text))
+        talk = Talk(process, data, launch.masker, exec_call)
+        late, code = await self._talk(talk, process, folders, seconds)
+        if talk.broken is not None:
+            raise talk.broken
+        after = await in_thread(folders.digests, self._threads)
+        fault = _fault(talk, seconds, code, late=late)
+        return _outcome(talk, data, fault, code, Folders(before=before, after=after))
 
     async def _talk(
         self, talk: Talk, process: Process, folders: CallFolders, seconds: float
@@ -111,7 +120,8 @@ class CommandExecutor:
     @asynccontextmanager
     async def _folders(self) -> AsyncIterator[CallFolders]:
         user = self._launch.user
-        folders = make_folders((user.uid, user.gid) if user else None)
+        with translating(FOREIGN, translated):
+            folders = make_folders((user.uid, user.gid) if user else None)
         try:
             yield folders
         finally:
@@ -154,23 +164,21 @@ def _environment(passed: Mapping[str, str], folders: CallFolders) -> dict[str, s
     return {**passed, **fixed, **folders.environment}
 
 
-def _fault(talk: Talk, seconds: float, code: int | None, *, late: bool) -> AdapterFault | None:
+def _fault(talk: Talk, seconds: float, code: int | None, *, late: bool) -> Fault | None:
     if late:
         text = f"the adapter did not answer and end within {seconds:g} s (timeout_seconds)"
-        return AdapterFault("adapter_timeout", text)
+        return Fault.of("adapter_timeout", text)
     if talk.held and talk.fault is None:
         text = "the adapter ended and left a process behind that holds its stdout open"
-        return AdapterFault("adapter_exit", text)
+        return Fault.of("adapter_exit", text)
     # A status of its own tells more than what it failed to print; 137 after our own kill tells nothing.
     silent = talk.fault is None or talk.fault.kind == "adapter_malformed"
     if talk.exited and code != 0 and silent:
-        return AdapterFault("adapter_exit", f"the adapter ended with status {code}")
+        return Fault.of("adapter_exit", f"the adapter ended with status {code}")
     return talk.fault
 
 
-def _outcome(
-    talk: Talk, request: bytes, fault: AdapterFault | None, code: int | None, folders: Folders
-) -> Outcome:
+def _outcome(talk: Talk, request: bytes, fault: Fault | None, code: int | None, folders: Folders) -> Outcome:
     stdout, stderr = talk.stdout.end(), talk.stderr.end()
     return Outcome(
         request=request,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from scorehost.adapters.faults import AdapterFault
+from scorehost.adapters.faults import failed
 from scorehost.model.frozen import Frozen
 
 _KEYS = {"argv", "stdin", "timeout"}
@@ -46,13 +46,13 @@ ExecCall = Callable[[ExecAsk], Awaitable[ExecAnswer]]
 
 
 def read_ask(value: Any) -> ExecAsk:
-    """The request in `{"exec": value}`. AdapterFault (adapter_malformed) names what is wrong."""
+    """The request in `{"exec": value}`. CallFailed (adapter_malformed) names what is wrong."""
     if not isinstance(value, dict) or set(value) - _KEYS:
         text = f"an exec must be an object of {', '.join(sorted(_KEYS))}"
-        raise AdapterFault("adapter_malformed", text)
+        raise failed("adapter_malformed", text)
     fault = _fault(value)
     if fault:
-        raise AdapterFault("adapter_malformed", f"an exec that the adapter asked for: {fault}")
+        raise failed("adapter_malformed", f"an exec that the adapter asked for: {fault}")
     timeout = value.get("timeout")
     return ExecAsk(
         argv=tuple(value["argv"]),

@@ -12,11 +12,14 @@ from pathlib import Path
 
 import structlog
 
+from scorehost.adapters.faults import failed
+from scorehost.errors import CallFailed
 from scorehost.files.lease import own_lease
 from scorehost.files.removal import remove_tree
 
 FILES, BYTES = 2_000, 64 * 1024 * 1024  # more than this is not read for a digest
 PREFIX = "scorehost-call-"
+FOREIGN = (OSError,)
 _NAMES = ("work", "home", "config", "cache", "tmp")
 _log = structlog.get_logger("scorehost.adapters")
 
@@ -41,6 +44,13 @@ class CallFolders:
     def digests(self) -> dict[str, str]:
         """`sha256:…` of each folder by name; `unread` for one that holds too much or cannot be read."""
         return {name: _digest(self.root / name) for name in _NAMES}
+
+
+def translated(error: BaseException) -> CallFailed:
+    """The fault of a call whose folders cannot be made or filled: no room, no right, no folder at all."""
+    why = (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
+    text = f"no folders can be made for the call among the temporary files: {why}"
+    return failed("adapter_missing", f"{text}; make room there, or set TMPDIR to another folder")
 
 
 def own_mark() -> str:

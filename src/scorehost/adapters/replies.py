@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from scorehost.adapters.faults import AdapterFault
+from scorehost.adapters.faults import failed
 from scorehost.adapters.registry import RequestIds
 from scorehost.adapters.requests import (
     AdapterRequest,
@@ -25,25 +25,25 @@ _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
 
 def parse_reply(data: bytes) -> dict[str, Any]:
-    """The one JSON object that `data` is. AdapterFault: adapter_malformed, and why."""
+    """The one JSON object that `data` is. CallFailed: adapter_malformed, and why."""
     if not data.strip():
-        raise AdapterFault("adapter_malformed", "the adapter printed nothing; one JSON object is wanted")
+        raise failed("adapter_malformed", "the adapter printed nothing; one JSON object is wanted")
     return parse_object(data, "stdout", max_bytes=REPLY_BYTES)
 
 
 def parse_object(data: bytes, what: str, *, max_bytes: int) -> dict[str, Any]:
-    """The one JSON object that `data` is; `what` is how messages call it. AdapterFault: adapter_malformed."""
+    """The one JSON object that `data` is; `what` is how messages call it. CallFailed: adapter_malformed."""
     try:
         value = json.parse(data, max_bytes=max_bytes)
     except json.BadJson as error:
         why = str(error)
         if "Extra data" in why:
             why = "something follows the first JSON value; logs belong on stderr"
-        raise AdapterFault("adapter_malformed", f"{what} is not one JSON object: {why}") from None
+        raise failed("adapter_malformed", f"{what} is not one JSON object: {why}") from None
     if not isinstance(value, dict):
-        raise AdapterFault("adapter_malformed", f"{what} is JSON, but no object")
+        raise failed("adapter_malformed", f"{what} is JSON, but no object")
     if not _whole_text(value):
-        raise AdapterFault("adapter_malformed", f"{what} holds half of a surrogate pair, which is no text")
+        raise failed("adapter_malformed", f"{what} holds half of a surrogate pair, which is no text")
     return value
 
 
@@ -68,15 +68,15 @@ def claimed_twice(value: dict[str, Any], ids: RequestIds) -> bool:
 
 
 def read_provenance(value: dict[str, Any], mode: Mode) -> Provenance:
-    """Who made the reply. AdapterFault: adapter_provenance, and which field is missing or wrong.
+    """Who made the reply. CallFailed: adapter_provenance, and which field is missing or wrong.
 
     Counts that are missing are None, but a fault in mode judge. A `cache_hit` of true is not judged here.
     """
     for key in ("request_id", "provider"):
         if not _told(value.get(key)):
-            raise AdapterFault("adapter_provenance", f"`{key}` must be text, not blank, at most {_ID_LENGTH}")
+            raise failed("adapter_provenance", f"`{key}` must be text, not blank, at most {_ID_LENGTH}")
     if not isinstance(value.get("cache_hit"), bool):
-        raise AdapterFault("adapter_provenance", "`cache_hit` must be there, and false")
+        raise failed("adapter_provenance", "`cache_hit` must be there, and false")
     return Provenance(
         request_id=value["request_id"],
         provider=value["provider"],
@@ -89,11 +89,11 @@ def read_provenance(value: dict[str, Any], mode: Mode) -> Provenance:
 def _usage(value: dict[str, Any], mode: Mode) -> TokenUsage:
     given = value.get("token_usage")
     if given is not None and not isinstance(given, dict):
-        raise AdapterFault("adapter_provenance", "`token_usage` must be an object")
+        raise failed("adapter_provenance", "`token_usage` must be an object")
     counts = {key: _count(given or {}, key) for key in ("input_tokens", "output_tokens")}
     missing = [key for key, count in counts.items() if count is None]
     if missing and mode == "judge":
-        raise AdapterFault("adapter_provenance", f"`token_usage` lacks {' and '.join(missing)}")
+        raise failed("adapter_provenance", f"`token_usage` lacks {' and '.join(missing)}")
     cached = _count(value, "cached_input_tokens")
     if cached is None:
         cached = _count(given or {}, "cached_input_tokens")
@@ -105,14 +105,14 @@ def _count(given: dict[str, Any], key: str) -> int | None:
     if count is None:
         return None
     if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < _LARGEST:
-        raise AdapterFault("adapter_provenance", f"`{key}` must be a whole number, 0 or more")
+        raise failed("adapter_provenance", f"`{key}` must be a whole number, 0 or more")
     return count
 
 
 def _optional_text(value: dict[str, Any], key: str) -> str | None:
     given = value.get(key)
     if given is not None and not isinstance(given, str):
-        raise AdapterFault("adapter_provenance", f"`{key}` must be text when it is given")
+        raise failed("adapter_provenance", f"`{key}` must be text when it is given")
     return given
 
 
@@ -121,13 +121,13 @@ def _told(given: Any) -> bool:
 
 
 def read_content(value: dict[str, Any], request: AdapterRequest, provenance: Provenance) -> Reply:
-    """The reply to `request`. AdapterFault (malformed, truncated) names the field that is wrong."""
+    """The reply to `request`. CallFailed (malformed, truncated) names the field that is wrong."""
     if provenance.finish_reason == "length":
         text = "the model stopped at its token limit (`finish_reason: length`), so the reply is not whole"
-        raise AdapterFault("adapter_truncated", text)
+        raise failed("adapter_truncated", text)
     if isinstance(request, SessionRequest):
         if not isinstance(value.get("output"), (str, dict)):
-            raise AdapterFault("adapter_malformed", "`output` must be text or an object")
+            raise failed("adapter_malformed", "`output` must be text or an object")
         return Reply(provenance=provenance, output=value["output"])
     if isinstance(request, JudgeRequest):
         return _judgement(value, provenance)
@@ -137,9 +137,9 @@ def read_content(value: dict[str, Any], request: AdapterRequest, provenance: Pro
 def _judgement(value: dict[str, Any], provenance: Provenance) -> Reply:
     status, reason = value.get("status"), value.get("reason")
     if status not in ("passed", "failed") or not isinstance(status, str):
-        raise AdapterFault("adapter_malformed", "`status` must be passed or failed")
+        raise failed("adapter_malformed", "`status` must be passed or failed")
     if not isinstance(reason, str) or not reason.strip():
-        raise AdapterFault("adapter_malformed", "`reason` must be text, and not blank")
+        raise failed("adapter_malformed", "`reason` must be text, and not blank")
     return Reply.model_validate({"provenance": provenance, "status": status, "reason": reason})
 
 
@@ -147,18 +147,18 @@ def _with_plugin(value: dict[str, Any], request: BehaviorRequest, provenance: Pr
     loaded = _loaded(value, request)
     clean = value.get("clean_control")
     if request.condition == "control" and clean is not True:
-        raise AdapterFault("adapter_malformed", "`clean_control` must be true in control")
+        raise failed("adapter_malformed", "`clean_control` must be true in control")
     if clean is not None and not isinstance(clean, bool):
-        raise AdapterFault("adapter_malformed", "`clean_control` must be a boolean or null")
+        raise failed("adapter_malformed", "`clean_control` must be a boolean or null")
     output = skill = None
     if isinstance(request, TriggerRequest):
         skill = value.get("selected_skill")
         if "selected_skill" not in value or not (skill is None or isinstance(skill, str)):
-            raise AdapterFault("adapter_malformed", "`selected_skill` must be text or null")
+            raise failed("adapter_malformed", "`selected_skill` must be text or null")
     else:
         output = value.get("output")
         if not isinstance(output, str):
-            raise AdapterFault("adapter_malformed", "`output` must be text")
+            raise failed("adapter_malformed", "`output` must be text")
     return Reply(
         provenance=provenance,
         output=output,
@@ -171,14 +171,14 @@ def _with_plugin(value: dict[str, Any], request: BehaviorRequest, provenance: Pr
 def _loaded(value: dict[str, Any], request: BehaviorRequest) -> str | None:
     given = value.get("loaded_plugin_sha256")
     if "loaded_plugin_sha256" not in value or not (given is None or isinstance(given, str)):
-        raise AdapterFault("adapter_malformed", "`loaded_plugin_sha256` must be there: a digest, or null")
+        raise failed("adapter_malformed", "`loaded_plugin_sha256` must be there: a digest, or null")
     match = _DIGEST.fullmatch(given) if given is not None else None
     loaded = match[1] if match else None
     if request.condition == "control":
         if given is not None:
             text = "`loaded_plugin_sha256` must be null in control: no plugin may be loaded there"
-            raise AdapterFault("adapter_malformed", text)
+            raise failed("adapter_malformed", text)
     elif loaded is None or loaded != request.archive_sha256:
         text = "`loaded_plugin_sha256` is not the digest of the archive that was given"
-        raise AdapterFault("adapter_malformed", text)
+        raise failed("adapter_malformed", text)
     return loaded

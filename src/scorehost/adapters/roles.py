@@ -17,13 +17,14 @@ import anyio
 from scorehost.adapters.abandoned import remove_abandoned
 from scorehost.adapters.calls import Call, Calling
 from scorehost.adapters.command import CommandExecutor, Launch
-from scorehost.adapters.endpoint import TRIES, open_endpoint
+from scorehost.adapters.endpoint import ASKED_AGAIN, open_endpoint
 from scorehost.adapters.execs import ExecCall
 from scorehost.adapters.pace import Pace
 from scorehost.adapters.registry import RequestIds
 from scorehost.adapters.requests import AdapterRequest
 from scorehost.adapters.tries import Executor
 from scorehost.adapters.users import AdapterUser, check_user, find_user
+from scorehost.aio.retry import Retry
 from scorehost.aio.threads import in_thread
 from scorehost.errors import UsageError
 from scorehost.model.call import MODES, Mode
@@ -54,7 +55,7 @@ class _Ready:
     modes: tuple[Mode, ...]
     executor: Executor
     pace: Pace
-    tries: int
+    asked_again: Retry
 
 
 class Roles:
@@ -83,13 +84,14 @@ class Roles:
         *,
         exec_call: ExecCall | None = None,
         environment: str | None = None,
+        once: bool = False,
     ) -> Call:
         """One call of the role `name`: its tries, and how it ended. Never raises for what an adapter does.
 
         `exec_call`: the session is tied to a host, named `environment`, and the adapter may ask for execs
         there. What `exec_call` raises comes out as it is, once the adapter's process is dead. A cancel ends
-        the process and everything of it, within a few seconds. Counting against `limits.agent_invocations` is
-        the caller's, before the call.
+        the process and everything of it, within a few seconds. `once`: nothing is tried again, whatever the
+        role's `retries` and the other side say. Counting against a budget is the caller's, before the call.
         """
         ready = self._ready.get(name)
         calling = Calling(name, ready.bound.role if ready else None, request, environment, self.masker)
@@ -100,7 +102,12 @@ class Roles:
             return calling.missing(f"the role `{name[:60]}` {what}")
         role = ready.bound.role
         return await calling.run(
-            ready.executor, ready.pace, self._ids, exec_call, tries=ready.tries, retries=role.retries
+            ready.executor,
+            ready.pace,
+            self._ids,
+            exec_call,
+            asked_again=Retry(1) if once else ready.asked_again,
+            whole=Retry(1 if once else role.retries + 1),
         )
 
 
@@ -121,7 +128,7 @@ async def open_roles(
     from (os.environ). `masker`: knows secrets of the job already; those of the roles are added. `private`:
     what an `adapter_user` must not be able to read (dataset, runs folder) or write (the engine's socket).
     Raises UsageError before anything starts: a role without a binding, a variable that is not set (of all
-    roles at once), a program that has gone, a user that cannot be used, the openai package missing. What
+    roles at once), a program that has gone, a user that cannot be used, a key that no header can carry. What
     calls of killed jobs left on this machine goes first.
     """
     unbound = [name for name in names if name not in profiles.agent_profiles]
@@ -168,7 +175,7 @@ class _Opening:
             endpoint = await self.stack.enter_async_context(open_endpoint(role, key, self.masker))
             modes = tuple(mode for mode in role.modes or ENDPOINT_MODES if mode in ENDPOINT_MODES)
             bound = Bound(role=role, command=None, isolation=None, digest=role_digest(role, None))
-            return _Ready(bound, modes, endpoint, pace, TRIES)
+            return _Ready(bound, modes, endpoint, pace, ASKED_AGAIN)
         try:
             command = resolve_command(role.command, self.base)
         except (ValueError, OSError) as error:
@@ -182,7 +189,7 @@ class _Opening:
             isolation=user.name if user else "none",
             digest=role_digest(role, command),
         )
-        return _Ready(bound, role.modes or MODES, CommandExecutor(launch), pace, 1)
+        return _Ready(bound, role.modes or MODES, CommandExecutor(launch), pace, Retry(1))
 
     async def _user(self, name: str | None, command: ResolvedCommand) -> AdapterUser | None:
         if name is None:

@@ -7,13 +7,14 @@ from typing import Any
 
 import anyio
 
-from scorehost.adapters.capture import Capture
+from scorehost.adapters.capture import MaskedCapture
 from scorehost.adapters.execs import ExecAnswer, ExecAsk, ExecCall, read_ask
-from scorehost.adapters.faults import AdapterFault
+from scorehost.adapters.faults import failed
 from scorehost.adapters.process import Process
 from scorehost.adapters.replies import REPLY_BYTES, parse_object, parse_reply
+from scorehost.errors import CallFailed
 from scorehost.model import json
-from scorehost.model.call import ExecNote
+from scorehost.model.call import ExecNote, Fault
 from scorehost.model.ids import utc_now
 from scorehost.model.masking import Masker
 
@@ -33,11 +34,11 @@ class Talk:
         self._scope = anyio.CancelScope()
         self._stdout_ended, self._stderr_ended = anyio.Event(), anyio.Event()
         self._line = bytearray()
-        self.stdout = Capture(masker, 2 * REPLY_BYTES)
-        self.stderr = Capture(masker, STDERR_KEPT)
+        self.stdout = MaskedCapture(masker, 2 * REPLY_BYTES)
+        self.stderr = MaskedCapture(masker, STDERR_KEPT)
         self.execs: list[ExecNote] = []
         self.reply: dict[str, Any] | None = None
-        self.fault: AdapterFault | None = None
+        self.fault: Fault | None = None
         self.broken: Exception | None = None  # what an exec raised
         self.exited = False  # by itself
         self.rewritten = False  # the kept reply was put together anew, since a secret hid in it
@@ -69,10 +70,10 @@ class Talk:
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
             await work()
-        except AdapterFault as fault:
-            self._fail(fault)
+        except CallFailed as wrong:
+            self._fail(wrong.fault)
 
-    def _fail(self, fault: AdapterFault) -> None:
+    def _fail(self, fault: Fault) -> None:
         self.fault = self.fault or fault
         self._scope.cancel()
 
@@ -86,7 +87,7 @@ class Talk:
             self.stderr.feed(data)
             if self.stderr.size > STDERR_BYTES:
                 text = f"the adapter printed more than {STDERR_BYTES} bytes on stderr"
-                raise AdapterFault("adapter_overflow", text)
+                raise failed("adapter_overflow", text)
         self._stderr_ended.set()
 
     async def _read_stdout(self) -> None:
@@ -98,13 +99,11 @@ class Talk:
                 await self._lines()
             if len(self._line) > cap or total > STDOUT_BYTES:
                 limit = cap if len(self._line) > cap else STDOUT_BYTES
-                raise AdapterFault(
-                    "adapter_overflow", f"the adapter printed more than {limit} bytes on stdout"
-                )
+                raise failed("adapter_overflow", f"the adapter printed more than {limit} bytes on stdout")
         try:
             await self._last()
-        except AdapterFault as fault:
-            self.fault = self.fault or fault  # not at once: the exit status may tell more
+        except CallFailed as wrong:
+            self.fault = self.fault or wrong.fault  # not at once: the exit status may tell more
         self._stdout_ended.set()
 
     async def _last(self) -> None:
@@ -112,7 +111,7 @@ class Talk:
         if self._exec is None or rest.strip():
             await self._take(rest)
         if self.reply is None and self.fault is None:
-            raise AdapterFault("adapter_malformed", "the adapter closed its stdout before it gave a reply")
+            raise failed("adapter_malformed", "the adapter closed its stdout before it gave a reply")
 
     async def _lines(self) -> None:
         while (end := self._line.find(b"\n")) >= 0 and end < LINE_BYTES:
@@ -125,7 +124,7 @@ class Talk:
     async def _take(self, line: bytes) -> None:
         """One value: an exec in a conversation, else the reply; it leaves the buffer once it is kept."""
         if self.reply is not None:
-            raise AdapterFault("adapter_malformed", "something follows the reply; logs belong on stderr")
+            raise failed("adapter_malformed", "something follows the reply; logs belong on stderr")
         value = self._parsed(line)
         hidden = self._masker.tree(value)
         self._keep(line, hidden if hidden != value else None)
@@ -133,15 +132,15 @@ class Talk:
         if "exec" not in value or self._exec is None:
             if set(value) == {"exec"}:
                 text = "the adapter asked for an exec, but the session is tied to no host"
-                raise AdapterFault("adapter_malformed", text)
+                raise failed("adapter_malformed", text)
             self.reply = hidden
             self._process.close_stdin()
             return
         if set(value) != {"exec"}:
-            raise AdapterFault("adapter_malformed", "a line with `exec` may hold nothing else")
+            raise failed("adapter_malformed", "a line with `exec` may hold nothing else")
         if hidden != value:
             text = "an exec held a secret of the adapter; nothing was run, since no host may have one"
-            raise AdapterFault("adapter_malformed", text)
+            raise failed("adapter_malformed", text)
         answer = await self._answer(read_ask(value["exec"]), self._exec)
         await self._process.write(json.canonical(answer.wire()) + b"\n")
 
@@ -150,7 +149,7 @@ class Talk:
             return parse_reply(line)
         value = parse_object(line, "a line of stdout", max_bytes=LINE_BYTES)
         if "exec" not in value and len(line) > REPLY_BYTES:
-            raise AdapterFault("adapter_overflow", f"the reply is larger than {REPLY_BYTES} bytes")
+            raise failed("adapter_overflow", f"the reply is larger than {REPLY_BYTES} bytes")
         return value
 
     def _keep(self, line: bytes, hidden: dict[str, Any] | None = None) -> None:
@@ -172,7 +171,7 @@ class Talk:
         except Exception as error:
             # Its fault is not the adapter's: it comes out of the call as it is, once the process is gone.
             self.broken = error
-            raise AdapterFault("adapter_exit", "the host of the session failed") from error
+            raise failed("adapter_exit", "the host of the session failed") from error
         note = ExecNote(
             at=at,
             argv=ask.argv,

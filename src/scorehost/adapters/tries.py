@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from scorehost.adapters.execs import ExecCall
-from scorehost.adapters.faults import AdapterFault
 from scorehost.adapters.registry import RequestIds
 from scorehost.adapters.replies import claimed_twice, read_content, read_provenance
 from scorehost.adapters.requests import AdapterRequest
-from scorehost.model.call import ExecNote, Folders, Provenance, Reply, Try
+from scorehost.errors import CallFailed
+from scorehost.model.call import ExecNote, Fault, Folders, Provenance, Reply, Try
 
 _NOTHING = hashlib.sha256().hexdigest()
 
@@ -25,7 +25,7 @@ class Outcome:
 
     request: bytes
     value: dict[str, Any] | None = None
-    fault: AdapterFault | None = None
+    fault: Fault | None = None
     reply_data: bytes = b""
     reply_bytes: int = 0
     reply_sha256: str = _NOTHING
@@ -54,33 +54,33 @@ class Settled:
     outcome: Outcome
     provenance: Provenance | None
     reply: Reply | None
-    fault: AdapterFault | None
+    fault: Fault | None
 
 
 def settle(outcome: Outcome, request: AdapterRequest, ids: RequestIds) -> Settled:
     """Checks a try's reply. Its id is claimed whatever else is wrong with it."""
     value = outcome.value
     if value is None:
-        fault = outcome.fault or AdapterFault("adapter_malformed", "the adapter gave no reply")
+        fault = outcome.fault or Fault.of("adapter_malformed", "the adapter gave no reply")
         return Settled(outcome, None, None, fault)
     twice = claimed_twice(value, ids)
     provenance = None
     try:
         provenance = read_provenance(value, request.mode)
-    except AdapterFault as wrong:
-        fault = wrong
+    except CallFailed as wrong:
+        fault = wrong.fault
     if twice:
         text = "the reply's `request_id` came before in this job, so it is a reply that was played again"
-        return Settled(outcome, provenance, None, AdapterFault("adapter_duplicate_id", text))
+        return Settled(outcome, provenance, None, Fault.of("adapter_duplicate_id", text))
     if value.get("cache_hit") is True:
         text = "the adapter says `cache_hit: true`; a reply from a cache is no observation"
-        return Settled(outcome, provenance, None, AdapterFault("adapter_cache_hit", text))
+        return Settled(outcome, provenance, None, Fault.of("adapter_cache_hit", text))
     if provenance is None:
         return Settled(outcome, None, None, fault)
     try:
         return Settled(outcome, provenance, read_content(value, request, provenance), None)
-    except AdapterFault as wrong:
-        return Settled(outcome, provenance, None, wrong)
+    except CallFailed as wrong:
+        return Settled(outcome, provenance, None, wrong.fault)
 
 
 def note(settled: Settled, *, number: int, started_at: str, waited: float, seconds: float) -> Try:
@@ -101,5 +101,5 @@ def note(settled: Settled, *, number: int, started_at: str, waited: float, secon
         provenance=settled.provenance,
         folders=outcome.folders,
         execs=outcome.execs,
-        fault=settled.fault.fault if settled.fault else None,
+        fault=settled.fault,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scorehost.attempt.blueprints import run_blueprint
 from scorehost.attempt.fitting import hosts_of, limits_of, never_fit
 from scorehost.engine.opening import open_engine
-from scorehost.errors import EngineError, InputError, NotFound
+from scorehost.errors import EngineError, EngineRefused, InputError, NotFound
 from scorehost.hosts.images import OWN_PREFIX
 from scorehost.model.finding import Finding
 from scorehost.spec.loading import load_dataset
@@ -84,4 +84,6 @@ async def _image(engine: Engine, reference: str, wanted: str) -> Finding:
         return Finding(
             "warning", f"image {reference} (for {wanted}) is not on the engine: a job will pull it"
         )
+    except EngineRefused as error:
+        return Finding("problem", f"image {reference} (for {wanted}): {error.message}", "Correct its name.")
     return Finding("ok", f"image {reference} (for {wanted}) is {image.id[:19]}, {image.architecture}")

@@ -222,10 +222,10 @@ class Scorer:
 
 
 def _asked_while_scored(task: Task, dataset: Dataset) -> list[str]:
-    """The task's roles that its evaluator may ask: all but those that are bound to the run phase only."""
+    """The bound roles of the task that its evaluator may ask: not those that play in the run phase only."""
     bound = dataset.profiles.agent_profiles
     names = [role.id for role in task.spec.agent_profiles]
-    return [name for name in names if name not in bound or "evaluate" in bound[name].phases]
+    return [name for name in names if name in bound and "evaluate" in bound[name].phases]
 
 
 def _untold(_kind: str, _fields: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import structlog
 
+from scorehost.aio.retry import Retry
 from scorehost.api.scorer import Scorer
 from scorehost.attempt.fitting import limits_of, room_for
 from scorehost.attempt.resources import open_resources
@@ -25,7 +26,7 @@ from scorehost.runs.folder import JobFolder
 from scorehost.spec.loading import load_dataset
 
 _log = structlog.get_logger()
-REMOVE_TRIES = 20  # a tenth of a second apart: a thread that nobody waits for may still write
+REMOVE = Retry(20, pause=0.1)  # a thread that nobody waits for may still write
 
 
 @asynccontextmanager
@@ -119,12 +120,11 @@ async def _temporary() -> AsyncIterator[Path]:
     try:
         yield folder
     finally:
-        for _ in range(REMOVE_TRIES):
-            if _gone(folder):
-                break
-            with anyio.CancelScope(shield=True):
-                await anyio.sleep(0.1)
-        else:
+        tried = 1
+        with anyio.CancelScope(shield=True):
+            while not (gone := _gone(folder)) and await REMOVE.wait(tried):
+                tried += 1
+        if not gone:
             _log.warning("a temporary folder could not be removed", folder=str(folder))
 
 

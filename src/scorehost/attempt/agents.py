@@ -1,69 +1,47 @@
-"""Agents of a job and of its attempts: calls counted before they are made, recorded, and told to the job."""
+"""Agents as the hosts of one attempt ask them: sessions of its task's roles, answered by recorded calls."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Iterable, Mapping
 from secrets import token_hex
 from typing import Any, Literal
 
-from scorehost.adapters.calls import Call
 from scorehost.adapters.execs import ExecAnswer, ExecAsk, ExecCall
-from scorehost.adapters.records import call_files, observation_lines
+from scorehost.adapters.faults import failed
 from scorehost.adapters.requests import AdapterRequest, Assertion, JudgeRequest, SessionRequest
-from scorehost.adapters.roles import Roles
-from scorehost.hosts.agents import AgentFault, JobBudgetSpent, UnknownRole, Work, WorkPlace
-from scorehost.hosts.frames import BudgetSpent
+from scorehost.calls.recorder import Emit, JobCalls
+from scorehost.errors import BudgetSpent, CallFailed
+from scorehost.hosts.agents import UnknownRole, Work, WorkPlace
 from scorehost.model import json
-from scorehost.model.call import Reply, RoleUsage, usage_by_role
+from scorehost.model.call import Reply
 from scorehost.model.failure import Phase
 from scorehost.runs.drafting import Drafting
 from scorehost.spec.task import TaskSpec
 
 SESSION_BYTES = 16 * 1024 * 1024  # of prompts and replies that one session carries along
 FOLDERS = {Phase.RUN: "run", Phase.EVALUATE: "evaluation"}
-Emit = Callable[[str, Mapping[str, Any]], None]
 
 
-@dataclass(slots=True)
-class JobAgents:
-    """The bound roles of a job, and what its attempts have spent together, also before it was resumed."""
-
-    roles: Roles
-    max_calls: int | None = None
-    max_tokens: int | None = None
-    calls: int = 0
-    tokens: int = 0
-
-    def begin_call(self) -> None:
-        """Counts a call before it is made. Raises JobBudgetSpent."""
-        for name, most, spent in (
-            ("--max-calls", self.max_calls, self.calls),
-            ("--max-tokens", self.max_tokens, self.tokens),
-        ):
-            if most is not None and spent >= most:
-                text = f"the job may make no more calls of agents: {name} is {most}, and {spent} are spent"
-                raise JobBudgetSpent(text)
-        self.calls += 1
-
-    def end_call(self, usage: RoleUsage) -> None:
-        """Counts what it used."""
-        self.tokens += usage.input_tokens + usage.output_tokens
-
-
-@dataclass(slots=True)
 class AttemptAgents:
-    """The calls of one attempt. `emit` tells the job of each call that ended."""
+    """The calls of one attempt at a task; `emit` tells the job of each that ended."""
 
-    job: JobAgents
-    spec: TaskSpec
-    draft: Drafting
-    emit: Emit
-    invocations: int = 0
-    warnings: list[str] = field(default_factory=list)
-    _lines: dict[str, list[bytes]] = field(default_factory=dict)
-    _numbers: dict[str, int] = field(default_factory=dict)
-    role_digests: dict[str, str] = field(default_factory=dict)  # of the roles that the verdict rests on
+    def __init__(self, job: JobCalls, spec: TaskSpec, draft: Drafting, emit: Emit) -> None:
+        limit = spec.limits.agent_invocations
+        text = f"{limit} calls of agents are what an attempt at this task may have (limits.agent_invocations)"
+        self.roles, self.spec = job.roles, spec
+        self.role_digests: dict[str, str] = {}
+        """What answered, by role, of each role that the verdict rests on"""
+        self._calls = job.recorder(draft, emit, share=job.budget.share(max_calls=limit, refusal=text))
+
+    @property
+    def invocations(self) -> int:
+        """How many calls were made."""
+        return self._calls.made
+
+    @property
+    def warnings(self) -> list[str]:
+        """A line for each call that has no reply."""
+        return self._calls.warnings
 
     def during(self, phase: Literal[Phase.RUN, Phase.EVALUATE]) -> PhaseAgents:
         """What a host of that phase may ask."""
@@ -78,51 +56,26 @@ class AttemptAgents:
         place: WorkPlace | None,
         environment: str | None,
     ) -> Mapping[str, Any]:
-        """One call, counted before it is made. Raises AgentFault, BudgetSpent, and what the place raises."""
-        limit = self.spec.limits.agent_invocations
-        if self.invocations >= limit:
-            text = f"{limit} calls of agents are what an attempt at this task may have"
-            raise BudgetSpent(f"{text} (limits.agent_invocations)")
-        self.job.begin_call()
-        self.invocations += 1
-        bound = self.job.roles.bound.get(role)
+        """One call, as a reply frame has it. Raises CallFailed, BudgetSpent, and what the place raises."""
+        bound = self.roles.bound.get(role)
         if bound is not None and phase is Phase.EVALUATE:
             self.role_digests[role] = bound.digest
-        folder = FOLDERS[phase]
-        number = self._numbers[folder] = self._numbers.get(folder, 0) + 1
-        told = {"number": number, "phase": phase.value, "role": role, "mode": request.mode}
-        exec_call = None if place is None else _exec_call(place)
-        try:
-            call = await self.job.roles.call(role, request, exec_call=exec_call, environment=environment)
-        except BaseException:
-            # Cut off with its phase or its host: it was made, and the job's account must have it.
-            cut = RoleUsage(calls=1).model_dump()
-            self.emit("agent_call", {**told, "ended": "cut off", "request_ids": [], "usage": cut})
-            raise
-        self._keep(call, folder, number, told)
+        call = await self._calls.call(
+            role,
+            request,
+            folder=FOLDERS[phase],
+            about={"phase": phase.value},
+            exec_call=None if place is None else _exec_call(place),
+            environment=environment,
+        )
         if call.fault is not None:
-            raise AgentFault(call.fault.kind, f"role `{role}`: {call.fault.message}")
+            words = {"message": f"role `{role}`: {call.fault.message}"}
+            raise CallFailed(call.fault.model_copy(update=words))
         return _value(call.reply)
-
-    def _keep(self, call: Call, folder: str, number: int, told: Mapping[str, Any]) -> None:
-        usage = usage_by_role([call.record])[call.record.role]
-        self.job.end_call(usage)
-        for path, data in call_files(call, f"{folder}/calls/{number}").items():
-            self.draft.write(path, data)
-        rows = (json.canonical(line) + b"\n" for line in observation_lines(call))
-        self._lines.setdefault(folder, []).extend(rows)
-        fault = call.fault
-        if fault is not None:
-            self.warnings.append(f"call {number} of role {call.record.role}: {fault.kind}: {fault.message}")
-        ids = [each.provenance.request_id for each in call.record.tries if each.provenance is not None]
-        ended = {"ended": "reply" if fault is None else fault.kind, "request_ids": ids}
-        invalid = {"invalidates": True} if fault is not None and fault.invalidates else {}
-        self.emit("agent_call", {**told, **ended, **invalid, "usage": usage.model_dump()})
 
     def close(self) -> None:
         """Writes observation.jsonl of each phase in which an agent was called."""
-        for folder, lines in self._lines.items():
-            self.draft.write(f"{folder}/observation.jsonl", b"".join(lines))
+        self._calls.close()
 
 
 class PhaseAgents:
@@ -138,7 +91,7 @@ class PhaseAgents:
         if role not in listed:
             known = ", ".join(listed)
             raise UnknownRole(f"{role[:80]!r} is no role of this task; task.yaml lists {known}")
-        bound = self._attempt.job.roles.bound.get(role)
+        bound = self._attempt.roles.bound.get(role)
         if bound is not None and self._phase.value not in bound.role.phases:
             only = ", ".join(bound.role.phases)
             raise UnknownRole(f"the role {role} is bound for the phase {only} only (phases in profiles.yaml)")
@@ -224,7 +177,7 @@ def _exec_call(place: WorkPlace) -> ExecCall:
 
 def _value(reply: Reply | None) -> Mapping[str, Any]:
     if reply is None:
-        raise AgentFault("adapter_malformed", "the call ended without a reply")
+        raise failed("adapter_malformed", "the call ended without a reply")
     usage = reply.provenance.token_usage
     counts = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
     value: dict[str, Any] = {"request_id": reply.provenance.request_id, **counts}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from scorehost.adapters import records
+from scorehost.calls import records
 from scorehost.model import json
 from scorehost.model.call import CallRecord
 from scorehost.runs.reader import CALL_BYTES, OBSERVATION_FILE, BadFile, Reader

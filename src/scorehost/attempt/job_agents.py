@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from scorehost.adapters.registry import SeenIds
 from scorehost.adapters.roles import open_roles
-from scorehost.attempt.agents import JobAgents, role_names
+from scorehost.attempt.agents import role_names
+from scorehost.calls.budget import Budget
+from scorehost.calls.recorder import JobCalls
 from scorehost.runs.tally import READY, CallTally
 from scorehost.spec.own_secrets import own_masker
 
@@ -30,7 +32,7 @@ async def job_agents(
     note: Callable[[str, Mapping[str, Any]], None],
     max_calls: int | None,
     max_tokens: int | None,
-) -> AsyncIterator[JobAgents | None]:
+) -> AsyncIterator[JobCalls | None]:
     """The agents of a job with these tasks; None when none of them lists a role. `runs` holds its folder.
 
     What was `spent` before the job was resumed counts, and its request ids are known. `note` is told who is
@@ -43,7 +45,7 @@ async def job_agents(
     async with open_roles(
         dataset.profiles,
         base=dataset.profiles_path.parent,
-        names=names,
+        names=names & dataset.profiles.agent_profiles.keys(),  # not all are bound in the ageval layout
         ids=SeenIds(spent.request_ids),
         environment=os.environ,
         masker=own_masker(),
@@ -51,13 +53,7 @@ async def job_agents(
     ) as roles:
         bound = {name: one.model_dump(mode="json") for name, one in roles.bound.items()}
         note(READY, {"adapter_isolation": roles.isolation, "roles": bound})
-        yield JobAgents(
-            roles,
-            max_calls=max_calls,
-            max_tokens=max_tokens,
-            calls=spent.calls,
-            tokens=spent.tokens,
-        )
+        yield JobCalls(roles, Budget(max_calls, max_tokens, spent.calls, spent.tokens))
 
 
 def _private(dataset: Dataset, runs: Path) -> list[Path]:

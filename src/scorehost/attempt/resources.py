@@ -14,10 +14,10 @@ import structlog
 
 from scorehost import __version__
 from scorehost.aio.threads import in_thread
-from scorehost.attempt.agents import JobAgents
 from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
 from scorehost.attempt.digests import TaskTrees, Tools
 from scorehost.attempt.work import WorkOrder
+from scorehost.calls.recorder import JobCalls
 from scorehost.engine.door import Engine, EngineInfo
 from scorehost.errors import EngineError
 from scorehost.hosts.admission import MemoryPool
@@ -62,7 +62,7 @@ class Resources:
     gold_key: GoldKey
     writer: Writer
     keep: Keep | None = None  # which attempts' hosts stay for a look
-    agents: JobAgents | None = None
+    agents: JobCalls | None = None
     warm: WarmHosts | None = None
     upcoming: Upcoming = lambda _count: ()
     running: int = 0
@@ -126,7 +126,7 @@ async def open_resources(
     folder: Path,
     say: Callable[[str], None] = lambda _: None,
     upcoming: Upcoming = lambda _count: (),
-    agents: JobAgents | None = None,
+    agents: JobCalls | None = None,
     keep: Keep | None = None,
     writer: Writer | None = None,
 ) -> AsyncIterator[Resources]:

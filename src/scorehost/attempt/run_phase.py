@@ -81,7 +81,8 @@ async def carry_out(
         keep=run.keep if plan.reused else None,
     )
     try:
-        run.end = await produce(production)
+        with resources.images.using(image):
+            run.end = await produce(production)
         if production.host is not None:
             run.vacated = Vacated(production.host, tools, code)
         run.hand_in = await take(Sample(shelf.done if shelf.done.is_dir() else None))

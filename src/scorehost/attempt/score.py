@@ -211,7 +211,8 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         vacated=progress.run.vacated,
     )
     try:
-        value = await evaluate(evaluation)
+        with resources.images.using(image):
+            value = await evaluate(evaluation)
     finally:
         progress.hosts = evaluation.hosts
         if evaluation.log is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from scorehost.model.visible import visible
+from scorehost.files.visible import visible
 
 if TYPE_CHECKING:
     from pathlib import Path

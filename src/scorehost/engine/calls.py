@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 
+from scorehost.aio.retry import Retry
 from scorehost.aio.threads import in_thread
 from scorehost.engine.translate import FOREIGN, translated
 from scorehost.errors import EngineError, EngineRefused, EngineTimeout, EngineUnreachable
@@ -23,8 +24,7 @@ CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 30.0  # for what the engine answers from memory
 START_SECONDS = 120.0  # a loaded machine starts containers slowly; the caller's own limit is shorter
 REMOVE_SECONDS = 60.0
-# Pauses before the second and third try of a call that may be asked again.
-BACK_OFF = (0.1, 0.5)
+RETRY = Retry(3, pause=0.1, growth=5)  # of a call that may be asked again
 BRIEFLY_UNAVAILABLE = frozenset({500, 503})
 QUICK_THREADS = 24
 SLOW_THREADS = 24
@@ -70,20 +70,22 @@ class Caller:
         One that may be asked again is: once or twice after a lost connection or a 500 or 503, and once when
         the answer did not come in time.
         """
-        late = False
-        for pause in BACK_OFF if call.again else ():
+        tried, late = 0, False
+        while True:
+            tried += 1
+            last = not call.again or RETRY.after(tried) is None
             try:
                 return await self._once(call)
             except EngineTimeout:
-                if late:
+                if late or last:
                     raise
                 late = True
             except (EngineUnreachable, EngineRefused) as error:
-                if isinstance(error, EngineRefused) and error.status not in BRIEFLY_UNAVAILABLE:
+                gone = isinstance(error, EngineRefused) and error.status not in BRIEFLY_UNAVAILABLE
+                if gone or last:
                     raise
             if not self._given_up:
-                await anyio.sleep(pause)
-        return await self._once(call)
+                await RETRY.wait(tried)
 
     async def _once(self, call: Call) -> Any:
         outcome: Any = None

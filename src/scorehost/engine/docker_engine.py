@@ -11,9 +11,9 @@ import anyio
 from scorehost.engine import answers
 from scorehost.engine.bodies import body_of
 from scorehost.engine.calls import (
-    BACK_OFF,
     BRIEFLY_UNAVAILABLE,
     REMOVE_SECONDS,
+    RETRY,
     START_SECONDS,
     Call,
     Caller,
@@ -223,7 +223,7 @@ class DockerEngine:
             except EngineRefused as error:
                 if error.status not in BRIEFLY_UNAVAILABLE or await self.exec_begun(exec_id):
                     raise
-                await anyio.sleep(BACK_OFF[0])
+                await RETRY.wait(1)
                 try:
                     stream = await stack.enter_async_context(opening())
                 except Conflict:

@@ -20,6 +20,7 @@ from scorehost.engine.bodies import body_of
 from scorehost.engine.docker_events import json_lines
 from scorehost.engine.wire import Request, exchange
 from scorehost.errors import EngineError, EngineRefused, EngineTimeout
+from scorehost.files.atomic import disk_errors
 from scorehost.model.masking import Masker, docker_config_secrets
 from scorehost.spec.own_secrets import own_masker
 
@@ -167,6 +168,7 @@ class _Log:
 
     def __init__(self, path: Path, masker: Masker) -> None:
         self.masker = masker
+        self._path = path
         self._stream = masker.stream()
         self._file = os.fdopen(
             os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb"
@@ -177,8 +179,9 @@ class _Log:
         self._keep(self._stream.feed(text.encode("utf-8", "backslashreplace")))
 
     def _keep(self, told: bytes) -> None:
-        self._file.write(told)
-        self._file.flush()  # somebody may be watching it
+        with disk_errors(self._path.parent, len(told)):
+            self._file.write(told)
+            self._file.flush()  # somebody may be watching it
         self._end = (self._end + told)[-LAST_LINES * LINE_CHARACTERS :]
 
     def last_lines(self) -> list[str]:

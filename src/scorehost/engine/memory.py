@@ -20,7 +20,7 @@ from scorehost.engine.memory_process import Context, Launch, Process, Program
 from scorehost.engine.memory_state import (
     DEFAULT_PATH,
     INFO,
-    Fault,
+    Armed,
     Listener,
     MemoryContainer,
     MemoryExec,
@@ -56,7 +56,7 @@ class MemoryEngine:
         self._containers: dict[str, MemoryContainer] = {}
         self._execs: dict[str, MemoryExec] = {}
         self._programs: list[tuple[Callable[[Launch], bool], Program]] = []
-        self._faults: dict[tuple[str, int], Fault] = {}
+        self._faults: dict[tuple[str, int], Armed] = {}
         self._listeners: list[Listener] = []
         self._group = anyio.create_task_group()
         self._given_up = False
@@ -85,7 +85,7 @@ class MemoryEngine:
 
     def fail(self, method: str, error: Exception, *, call: int = 1, after: bool = False) -> None:
         """The `call`-th call of `method` from now on raises `error`; with `after`, once its work is done."""
-        self._faults[method, self.calls[method] + call] = Fault(error, after)
+        self._faults[method, self.calls[method] + call] = Armed(error, after)
 
     def give_up(self) -> None:
         """Every later call raises EngineUnreachable; none ever waits long."""

@@ -48,6 +48,10 @@ class MemoryImages:
         (self._pullable if pullable else self._present)[reference] = image
         return image
 
+    def remove(self, reference: str) -> None:
+        """It is present no longer."""
+        del self._present[reference]
+
     def find(self, reference: str) -> Image:
         """By reference or id; NotFound."""
         for name, image in self._present.items():

@@ -61,7 +61,7 @@ class MemoryExec:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Armed:
     """An error that a call is to raise, before or after its work."""
 
     error: Exception

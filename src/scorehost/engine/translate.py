@@ -14,6 +14,7 @@ import requests
 import urllib3.exceptions
 
 from scorehost.errors import Conflict, EngineError, EngineRefused, EngineTimeout, EngineUnreachable, NotFound
+from scorehost.foreign import causes, error_numbers
 from scorehost.spec.own_secrets import own_masker
 
 if TYPE_CHECKING:
@@ -48,13 +49,13 @@ def translated(error: BaseException, *, doing: str, endpoint: Endpoint) -> Engin
         )
     if isinstance(error, requests.exceptions.HTTPError) and error.response is not None:
         return refused(error.response.status_code, words_of(error.response.content), doing)
-    causes = _causes(error)
-    if any(isinstance(cause, _TIMEOUTS) for cause in causes):
+    found = causes(error)
+    if any(isinstance(cause, _TIMEOUTS) for cause in found):
         return EngineTimeout(
             f"The Docker engine at {endpoint} did not answer in time when asked to {doing}.",
             hint="See whether the machine is overloaded; `docker ps` should answer at once.",
         )
-    return unreachable(causes, doing=doing, endpoint=endpoint)
+    return unreachable(found, doing=doing, endpoint=endpoint)
 
 
 def refused(status: int, words: str | None, doing: str) -> EngineRefused:
@@ -79,11 +80,9 @@ def words_of(body: bytes) -> str:
     return message if isinstance(message, str) else text
 
 
-def unreachable(causes: list[BaseException], *, doing: str, endpoint: Endpoint) -> EngineUnreachable:
+def unreachable(found: list[BaseException], *, doing: str, endpoint: Endpoint) -> EngineUnreachable:
     """No answer: which of the known reasons, and the command that mends it."""
-    # An SSLError's number is OpenSSL's own: 1 there is not EPERM.
-    system = [cause for cause in causes if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError)]
-    numbers = {cause.errno for cause in system}
+    numbers = error_numbers(found)
     reasons = (
         (
             endpoint.kind == "unix" and errno.ENOENT in numbers,
@@ -101,12 +100,12 @@ def unreachable(causes: list[BaseException], *, doing: str, endpoint: Endpoint) 
             START_DOCKER,
         ),
         (
-            any(isinstance(cause, socket.gaierror) for cause in causes),
+            any(isinstance(cause, socket.gaierror) for cause in found),
             f"The host name of {endpoint} is unknown.",
             "Correct DOCKER_HOST; `unset DOCKER_HOST` takes the default socket.",
         ),
         (
-            any(isinstance(cause, (ssl.SSLError, requests.exceptions.SSLError)) for cause in causes),
+            any(isinstance(cause, (ssl.SSLError, requests.exceptions.SSLError)) for cause in found),
             f"TLS with {endpoint} failed.",
             "Set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the folder of its PEM files; or unset both.",
         ),
@@ -130,19 +129,3 @@ _TIMEOUTS = (
     requests.exceptions.Timeout,
     urllib3.exceptions.TimeoutError,
 )
-
-
-def _causes(error: BaseException) -> list[BaseException]:
-    """The exception with what it wraps: by `from`, in its arguments, as its reason, or as a group."""
-    found: list[BaseException] = []
-    queue: list[object] = [error]
-    while queue:
-        item = queue.pop(0)
-        if not isinstance(item, BaseException) or any(item is seen for seen in found):
-            continue
-        found.append(item)
-        # Not __context__: that may be an error that the caller was already handling.
-        queue += [item.__cause__, *item.args, getattr(item, "reason", None)]
-        if isinstance(item, BaseExceptionGroup):
-            queue += item.exceptions
-    return found

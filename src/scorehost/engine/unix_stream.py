@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 import anyio
 from anyio.abc import ByteStream
 
+from scorehost.aio.retry import Retry
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 READ_BYTES = 64 * 1024
-BACKLOG_PAUSE = 0.005  # the listener's queue is full; nothing tells when it is not
+BACKLOG = Retry(None, pause=0.005)  # the listener's queue is full; nothing tells when it is not
 
 
 class UnixStream(ByteStream):
@@ -36,7 +38,7 @@ class UnixStream(ByteStream):
                     connection.connect(path)
                     return cls(connection)
                 except BlockingIOError:
-                    await anyio.sleep(BACKLOG_PAUSE)
+                    await BACKLOG.wait(1)
         except BaseException:
             connection.close()
             raise

@@ -6,15 +6,17 @@ import errno
 import os
 import secrets
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scorehost.errors import DiskFull, DiskTrouble
+from scorehost.foreign import translating
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
+FOREIGN = (OSError,)
 FULL = (errno.ENOSPC, errno.EDQUOT)
 PARTIAL = ".partial"  # suffix of a file that is being written; a dead writer leaves it, nobody reads it
 
@@ -33,35 +35,36 @@ def disk_full(folder: Path, needed: int) -> DiskFull:
     )
 
 
-@contextmanager
-def disk_errors(folder: Path, needed: int) -> Iterator[None]:
+def translated(error: BaseException, *, folder: Path, needed: int) -> BaseException:
+    """`DiskFull` for "no space" and "over quota"; every other error as it is."""
+    return disk_full(folder, needed) if isinstance(error, OSError) and error.errno in FULL else error
+
+
+def disk_errors(folder: Path, needed: int) -> AbstractContextManager[None]:
     """Turns "no space" and "over quota" into `DiskFull`; every other OSError passes."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in FULL:
-            raise disk_full(folder, needed) from error
-        raise
+    return translating(FOREIGN, lambda error: translated(error, folder=folder, needed=needed))
 
 
-@contextmanager
-def disk_trouble(folder: Path, doing: str = "be written") -> Iterator[None]:
-    """Turns every OSError of what is done below `folder` into DiskTrouble that says what failed, and where.
+def disk_trouble(folder: Path) -> AbstractContextManager[None]:
+    """Turns every OSError of what is written below `folder` into DiskTrouble that says what failed and where.
 
-    For work whose failure can only be the disk's: a full disk is `DiskFull` here too.
+    For work whose failure can only be the disk's; a full disk is `DiskFull` here too.
     """
-    try:
-        yield
-    except OSError as error:
-        if error.errno in FULL:
-            raise disk_full(folder, 4096) from error
-        place = error.filename2 or error.filename or folder
-        shown = os.fsdecode(place) if isinstance(place, (str, bytes, os.PathLike)) else str(folder)
-        raise DiskTrouble(
-            f"{shown} could not {doing}: {error.strerror or type(error).__name__} "
-            f"({errno.errorcode.get(error.errno or 0, 'no number')}).",
-            hint="Look at that file system and at who may write there, then go on with --resume.",
-        ) from error
+    return translating(FOREIGN, lambda error: _trouble(error, folder))
+
+
+def _trouble(error: BaseException, folder: Path) -> BaseException:
+    if not isinstance(error, OSError):
+        return error
+    if error.errno in FULL:
+        return disk_full(folder, 4096)
+    place = error.filename2 or error.filename or folder
+    shown = os.fsdecode(place) if isinstance(place, (str, bytes, os.PathLike)) else str(folder)
+    return DiskTrouble(
+        f"{shown} could not be written: {error.strerror or type(error).__name__} "
+        f"({errno.errorcode.get(error.errno or 0, 'no number')}).",
+        hint="Look at that file system and at who may write there, then go on with --resume.",
+    )
 
 
 def sync_folder(folder: Path) -> None:

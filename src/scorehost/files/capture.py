@@ -40,11 +40,11 @@ class Capture:
         """Whether anything is missing."""
         return self.total > self._limit
 
-    def content(self) -> bytes:
+    def content(self, note: str = "[scorehost: {} bytes left out here]") -> bytes:
         """What was kept, with a line that says how many bytes are missing where they are."""
         tail = b"".join(self._tail)
         if not self.truncated:
             return bytes(self._head) + tail
         kept = tail[-(self._limit - self._limit // 2) :]
         missing = self.total - len(self._head) - len(kept)
-        return bytes(self._head) + f"\n[scorehost: {missing} bytes left out here]\n".encode() + kept
+        return bytes(self._head) + f"\n{note.format(missing)}\n".encode() + kept

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from scorehost.files.tree import name_bytes
+from scorehost.files.visible import visible
+
+_ESCAPE = re.compile(rb"\\(?:\\|x([0-9a-f]{2}))")
 
 
 def escaped(path: str) -> str:
@@ -12,7 +17,14 @@ def escaped(path: str) -> str:
 
 def on_one_line(path: str) -> str:
     """The same for a message: what a terminal would act on, such as a line break, is escaped too."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
-        for character in escaped(path)
-    )
+    return visible(escaped(path), spell=lambda one: one.encode("unicode_escape").decode("ascii"))
+
+
+def unescaped(path: str) -> str:
+    """The path that `escaped` was given."""
+    raw = _ESCAPE.sub(_raw, path.encode("utf-8", "surrogatepass"))
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _raw(found: re.Match[bytes]) -> bytes:
+    return b"\\" if found[1] is None else bytes.fromhex(found[1].decode())

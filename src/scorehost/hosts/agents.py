@@ -1,4 +1,4 @@
-"""What hosts need of agents: sessions that answer, and the ways in which a call of one can fail."""
+"""What hosts need of agents: sessions that answer."""
 
 from __future__ import annotations
 
@@ -8,25 +8,10 @@ from typing import Any, Protocol
 
 from scorehost.errors import ScorehostError
 from scorehost.hosts.execs import ExecOutcome
-from scorehost.hosts.frames import BudgetSpent
 
 
 class UnknownRole(ScorehostError):
     """The task does not list the role, or the job's profile does not let it play in this phase."""
-
-
-class AgentFault(ScorehostError):
-    """A call has no reply, for a reason on the agent's side; `kind` is one of `scorehost.model.failure`."""
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
-
-
-class JobBudgetSpent(BudgetSpent):
-    """The whole job may make no more calls (`--max-calls`, `--max-tokens`)."""
-
-    kind = "budget_spent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +31,7 @@ class AgentSession(Protocol):
     """One conversation.
 
     Both calls give the value of a reply frame: `request_id`, `input_tokens`, `output_tokens` (None: not told)
-    and `output`, or `status` and `reason`. They raise AgentFault, BudgetSpent, and what the place raises.
+    and `output`, or `status` and `reason`. They raise CallFailed, BudgetSpent, and what the place raises.
     """
 
     async def invoke(self, prompt: str) -> Mapping[str, Any]:

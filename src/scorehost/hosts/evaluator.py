@@ -10,9 +10,9 @@ import anyio
 
 from scorehost.aio.groups import task_group
 from scorehost.engine.door import Stream
-from scorehost.errors import AttemptFailed, EngineRefused, EngineUnreachable
+from scorehost.errors import AttemptFailed, CallFailed, EngineRefused, EngineUnreachable
 from scorehost.files.capture import Capture
-from scorehost.hosts.agents import AgentFault, UnknownRole
+from scorehost.hosts.agents import UnknownRole
 from scorehost.hosts.blueprint import ROOT
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.execs import FAULTY
@@ -296,7 +296,7 @@ class Talk:
             refusal = ("UnknownEnvironment", error.message, "")
         except UnknownRole as error:
             refusal = ("UnknownRole", error.message, "")
-        except AgentFault as error:
+        except CallFailed as error:
             refusal = ("AdapterFault", error.message, error.kind)
         except BudgetSpent as error:
             refusal = ("LimitReached", error.message, error.kind)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from scorehost.errors import ScorehostError
+from scorehost.errors import BudgetSpent, ScorehostError
 from scorehost.hosts.messages import (
     FRAMES,
     MAX_ARGV_ENV,
@@ -97,15 +97,6 @@ class ChannelViolation(ScorehostError):
 
 class WrongMac(ChannelViolation):
     """A frame that was not made with this talk's key, or not in this place."""
-
-
-class BudgetSpent(ScorehostError):
-    """The evaluator asked for more than an attempt may have; it is told so as `LimitReached`.
-
-    `kind` is budget_spent when it is the whole job that may have no more.
-    """
-
-    kind = ""
 
 
 def new_key() -> bytes:

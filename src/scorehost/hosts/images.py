@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import anyio
 
+from scorehost.aio.retry import Retry
 from scorehost.aio.threads import in_thread
 from scorehost.engine.door import Engine, Image
 from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout, NotFound, UsageError
+from scorehost.files.atomic import FULL, make_folder
 from scorehost.hosts import labels
 from scorehost.hosts.recipe import Recipe
-from scorehost.model.failure import Phase, failure
+from scorehost.model.failure import Failure, Phase, failure
 
 OWN_PREFIX = "scorehost/"
 PULL_SECONDS = 1800.0
@@ -22,11 +26,29 @@ FILE_THREADS = 2
 Choice = str | Recipe
 
 
+# After a failure. The first wait is short enough for the attempt that is made again; then it is a registry's
+# patience that counts, and that of whoever waits for a build.
+PULL_AGAIN = Retry(None, pause=1.0, growth=5.0, most=600.0)
+BUILD_AGAIN = Retry(None, pause=60.0, growth=5.0, most=3600.0)
+PATIENCE_SECONDS = 5.0  # a wait that is at most so long is waited for; else the last failure is told again
+REFUSED_BROKEN = 500  # statuses from here on are about the engine, not about what was asked
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """The last failure of a choice, when it was, and how many there have been in a row."""
+
+    failure: Failure
+    at: float
+    times: int
+
+
 class Images:
     """Resolves image choices to images on the engine.
 
-    The first outcome of each choice holds for the whole job, a failure too: twenty attempts that need one
-    missing image cause one pull. `say` is told when something slow begins.
+    An image that was found holds until a host cannot be made from it any more. A failure is that of everybody
+    who waited for it: twenty attempts that need one missing image cause one pull. Whoever comes later asks
+    again, after pauses that grow. `say` is told when something slow begins.
     """
 
     def __init__(self, engine: Engine, logs: Path, say: Callable[[str], None] = lambda _: None) -> None:
@@ -34,40 +56,68 @@ class Images:
         self._logs = logs
         self._say = say
         self._locks: dict[Choice, anyio.Lock] = {}
-        self._found: dict[Choice, Image | AttemptFailed] = {}
+        self._found: dict[Choice, Image] = {}
+        self._failed: dict[Choice, _Failed] = {}
         self.proven: set[str] = set()  # ids of images that were seen to hold what a named host needs
         self._files = anyio.CapacityLimiter(FILE_THREADS)
 
     def known(self, choice: Choice) -> Image | None:
         """The image of a choice that has been resolved already; None before that, and after a failure."""
-        found = self._found.get(choice)
-        return found if isinstance(found, Image) else None
+        return self._found.get(choice)
+
+    @contextmanager
+    def using(self, image: Image) -> Iterator[None]:
+        """Hosts are made from `image` inside; when it turns out to be gone, it is resolved anew next time."""
+        try:
+            yield
+        except AttemptFailed as error:
+            if isinstance(error.__cause__, NotFound):
+                self._found = {choice: one for choice, one in self._found.items() if one.id != image.id}
+                self.proven.discard(image.id)
+            raise
 
     async def resolve(self, choice: Choice, *, build_seconds: float) -> Image:
         """The image to run. Raises AttemptFailed (image_missing, image_pull_failed, image_build_failed)."""
+        came = anyio.current_time()
         async with self._locks.setdefault(choice, anyio.Lock()):
-            if choice not in self._found:
-                make: Awaitable[Image] = (
-                    self._present_or_pulled(choice)
+            if choice in self._found:
+                return self._found[choice]
+            last = self._failed.get(choice)
+            if last is not None and last.at >= came:
+                raise AttemptFailed(last.failure)  # it was waited for
+            try:
+                found = (
+                    await self._present_or_pulled(choice, last)
                     if isinstance(choice, str)
-                    else self._built(choice, build_seconds)
+                    else await self._built(choice, build_seconds, last)
                 )
-                try:
-                    self._found[choice] = await make
-                except AttemptFailed as error:
-                    self._found[choice] = error
-        found = self._found[choice]
-        if isinstance(found, AttemptFailed):
-            raise AttemptFailed(found.failure)
-        return found
+            except AttemptFailed as error:
+                if last is None or error.failure is not last.failure:
+                    times = 1 if last is None else last.times + 1
+                    self._failed[choice] = _Failed(error.failure, anyio.current_time(), times)
+                raise
+            self._failed.pop(choice, None)
+            self._found[choice] = found
+            return found
 
-    async def _present_or_pulled(self, reference: str) -> Image:
+    async def _present(self, reference: str) -> Image | None:
         try:
             return await self._engine.image(reference)
         except NotFound:
-            pass
+            return None
+        except EngineRefused as error:
+            if error.status >= REFUSED_BROKEN:
+                raise
+            hint = f"Correct `{reference}`: lower-case letters, digits and . _ - / : @, without quotes."
+            raise _failed("image_pull_failed", error.message, hint, retryable=False) from error
+
+    async def _present_or_pulled(self, reference: str, last: _Failed | None) -> Image:
+        found = await self._present(reference)
+        if found is not None:
+            return found
         if reference.startswith(OWN_PREFIX):
             raise _failed("image_missing", f"the image {reference} is not on this engine")
+        await _due(last, PULL_AGAIN)
         self._say(f"pulling {reference}")
         try:
             with anyio.fail_after(PULL_SECONDS):
@@ -80,7 +130,7 @@ class Images:
                 "image_pull_failed", f"{reference} was not pulled within {PULL_SECONDS:.0f} s"
             ) from None
 
-    async def _built(self, recipe: Recipe, seconds: float) -> Image:
+    async def _built(self, recipe: Recipe, seconds: float, last: _Failed | None) -> Image:
         try:
             names = await in_thread(recipe.bases, self._files)
             bases = {base: (await self.resolve(base, build_seconds=seconds)).id for base in names}
@@ -88,20 +138,26 @@ class Images:
             tag = built_tag(digest)
             # Two recipes of one content are one image.
             async with self._locks.setdefault(tag, anyio.Lock()):
-                return await self._present_or_built(recipe, digest, tag, seconds)
+                return await self._present_or_built(recipe, digest, tag, seconds, last)
         except UsageError as error:
             raise _failed("image_build_failed", error.message, error.hint) from error
         except OSError as error:
+            if error.errno in FULL:
+                text = f"there is no room for the build context of {recipe.dockerfile}: {error.strerror}"
+                hint = "Make room among the temporary files, or set TMPDIR to another folder."
+                raise _failed("image_build_failed", text, hint) from error
             text = f"a file for {recipe.dockerfile} cannot be read: {error.strerror}: {error.filename}"
             raise _failed("image_build_failed", text, "See that the recipe's folder is readable.") from error
 
-    async def _present_or_built(self, recipe: Recipe, digest: str, tag: str, seconds: float) -> Image:
-        try:
-            return await self._engine.image(tag)
-        except NotFound:
-            pass
+    async def _present_or_built(
+        self, recipe: Recipe, digest: str, tag: str, seconds: float, last: _Failed | None
+    ) -> Image:
+        found = await self._present(tag)
+        if found is not None:
+            return found
+        await _due(last, BUILD_AGAIN)
         self._say(f"building {recipe.dockerfile}")
-        self._logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self._logs)
         log = self._logs / f"build-{digest[:24]}.log"
         try:
             with TemporaryDirectory(prefix="scorehost-context-") as folder:
@@ -134,6 +190,15 @@ def built_tag(digest: str) -> str:
     return f"scorehost/built:{digest[:24]}"
 
 
-def _failed(kind: str, message: str, hint: str = "") -> AttemptFailed:
-    # The outcome holds for the whole job: another try in it would ask nobody.
-    return AttemptFailed(failure(Phase.PREPARE, kind, message, hint=hint, retryable=False))
+async def _due(last: _Failed | None, again: Retry) -> None:
+    """Returns when it is time to ask again; AttemptFailed as before when that is too far off."""
+    if last is None:
+        return
+    wait = last.at + (again.after(last.times) or 0.0) - anyio.current_time()
+    if wait > PATIENCE_SECONDS:
+        raise AttemptFailed(last.failure)
+    await anyio.sleep(max(wait, 0.0))
+
+
+def _failed(kind: str, message: str, hint: str = "", *, retryable: bool | None = None) -> AttemptFailed:
+    return AttemptFailed(failure(Phase.PREPARE, kind, message, hint=hint, retryable=retryable))

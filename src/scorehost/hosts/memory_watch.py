@@ -11,12 +11,13 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
+from scorehost.aio.retry import Retry
 from scorehost.engine.door import Engine
 from scorehost.errors import EngineError
 from scorehost.hosts import labels
 
 _log = structlog.get_logger()
-RECONNECT_SECONDS = 1.0
+RECONNECT = Retry(None, pause=1.0)
 OOM_LIMIT = 10
 NEAR_SECONDS = 2.0  # connections that one cause breaks are seen to break within so long
 
@@ -80,7 +81,7 @@ class MemoryWatch:
                 _log.debug("event stream lost", reason=error.message)
             if opened:
                 self._broke_at = anyio.current_time()
-            await anyio.sleep(RECONNECT_SECONDS)
+            await RECONNECT.wait(1)
 
 
 async def _ended(end: Callable[[], Awaitable[None]]) -> None:

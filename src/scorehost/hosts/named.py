@@ -157,9 +157,9 @@ class NamedHosts:
     async def _start(self, plan: Blueprint, slot: _Slot) -> Host:
         image = await self._images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
         async with AsyncExitStack() as stack:
-            live = await stack.enter_async_context(
-                live_host(self._site, plan, image, self._cargo, warm=self._warm, met=self._hosts.append)
-            )
+            opened = live_host(self._site, plan, image, self._cargo, warm=self._warm, met=self._hosts.append)
+            with self._images.using(image):
+                live = await stack.enter_async_context(opened)
             host = live.host
             host.clock = self._clock
             if image.id not in self._images.proven:

@@ -85,7 +85,7 @@ class Requests:
     async def answer(self, request: Request, group: TaskGroup) -> Mapping[str, Any] | None:
         """The value of one reply.
 
-        Raises UnknownEnvironment, UnknownRole, AgentFault, BudgetSpent, Refused, AttemptFailed, EngineError.
+        Raises UnknownEnvironment, UnknownRole, CallFailed, BudgetSpent, Refused, AttemptFailed, EngineError.
         """
         if isinstance(request, (Session, Invoke, Judge, CloseSession)):
             return await self.sessions.answer(request)

@@ -9,11 +9,11 @@ from typing import Any, Literal, Protocol
 
 import anyio
 
-from scorehost.errors import ScorehostError
-from scorehost.hosts.agents import AgentFault, Agents, AgentSession, UnknownRole, WorkPlace
+from scorehost.errors import BudgetSpent, CallFailed, ScorehostError
+from scorehost.hosts.agents import Agents, AgentSession, UnknownRole, WorkPlace
 from scorehost.hosts.clock import StandingClock
-from scorehost.hosts.frames import BudgetSpent
 from scorehost.hosts.messages import AgentRequest, CloseSession, Invoke, Judge, Session
+from scorehost.model import json
 
 MAX_SESSIONS = 64  # open at a time
 
@@ -52,7 +52,7 @@ class _Open:
 class Sessions:
     """The sessions of one phase. `clock` stands while a call waits for its answer, which has its own limit.
 
-    `told` are the faults that the runner was told: the last message of each kind.
+    `told` are the faults that the runner was told, or could see by itself: the last message of each kind.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Sessions:
     async def answer(self, request: AgentRequest) -> Mapping[str, Any] | None:
         """The value of one reply.
 
-        Raises UnknownRole, UnknownEnvironment, AgentFault, BudgetSpent, Refused, AttemptFailed, EngineError.
+        Raises UnknownRole, UnknownEnvironment, CallFailed, BudgetSpent, Refused, AttemptFailed, EngineError.
         """
         match request:
             case Session():
@@ -75,7 +75,11 @@ class Sessions:
                 return {"session": request.id}
             case Invoke():
                 one = self._session(request.session)
-                return await self._called(one, lambda: one.session.invoke(request.prompt))
+                value = await self._called(one, lambda: one.session.invoke(request.prompt))
+                if not _readable(value.get("output")):
+                    # One rule for both modes: an evaluator that reads it as an object ends with this fault.
+                    self.told["adapter_malformed"] = f"a reply of the role {one.role} is not one JSON object"
+                return value
             case Judge():
                 one = self._session(request.session)
                 return await self._called(one, lambda: _judged(one.session, request))
@@ -115,7 +119,7 @@ class Sessions:
                         one.scope = scope
                         try:
                             return await call()
-                        except (AgentFault, BudgetSpent) as error:
+                        except (CallFailed, BudgetSpent) as error:
                             self.told[error.kind] = error.message
                             raise
                         finally:
@@ -131,6 +135,17 @@ class Sessions:
             one.scope.cancel()
         if one.environment is not None and self._premises is not None:
             self._premises.take_back(one.environment)
+
+
+def _readable(output: Any) -> bool:
+    """Whether a session's reply can be read as the object that most evaluators ask for."""
+    if not isinstance(output, str):
+        return True
+    data = output.encode("utf-8", "surrogatepass")
+    try:
+        return isinstance(json.parse(data, max_bytes=len(data)), dict)
+    except json.BadJson:
+        return False
 
 
 async def _judged(session: AgentSession, request: Judge) -> Mapping[str, Any]:

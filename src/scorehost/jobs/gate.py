@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from scorehost.aio.retry import Retry
 from scorehost.errors import EngineError
 
 if TYPE_CHECKING:
     from scorehost.jobs.scoring import Clock, Ping
 
 PATIENCE_SECONDS = 60.0  # how long an engine may be gone before the job ends
-PAUSE_SECONDS = 1.0
+ASK_AGAIN = Retry(None, pause=1.0)
 PING_SECONDS = 10.0
 
 
@@ -43,14 +44,16 @@ class EngineGate:
             return trial.answered
         trial = self._trial = _Trial()
         try:
-            waited, since = 0.0, self._clock.now()
+            waited, since, asked = 0.0, self._clock.now(), 0
             while not (await self._answers()):
                 if waited >= PATIENCE_SECONDS:
                     return False
-                await self._clock.sleep(PAUSE_SECONDS)
+                asked += 1
+                pause = ASK_AGAIN.after(asked) or 0.0
+                await self._clock.sleep(pause)
                 # A clock that steps (a machine that slept, say) is no time in which the engine was asked.
                 now = self._clock.now()
-                waited += min(max(now - since, 0.0), PING_SECONDS + PAUSE_SECONDS)
+                waited += min(max(now - since, 0.0), PING_SECONDS + pause)
                 since = now
             trial.answered = True
         finally:

@@ -10,6 +10,7 @@ import anyio
 
 from scorehost import __version__
 from scorehost.aio.aside import aside
+from scorehost.aio.retry import Retry
 from scorehost.errors import DiskTrouble
 from scorehost.files.atomic import write_atomic
 from scorehost.jobs.checks import check_running, check_unchanged
@@ -31,6 +32,7 @@ from scorehost.runs.folder import (
     new_folder,
     point_latest,
 )
+from scorehost.runs.index import index_job
 from scorehost.runs.journal import FILE, History, line_hash, open_journal, read_history
 from scorehost.runs.reader import SUMMARY_FILE
 from scorehost.runs.record import JobRecord, PlanRecord
@@ -97,7 +99,7 @@ async def run_job(
                     todo = await take_stock(plan, history, ledger, rerun)
                     await job.announce(todo)
                     retries = running.retry_errors if kind.retries == "machinery" else 0
-                    pace = Pace(sitting.concurrency, retries, running.fail_fast)
+                    pace = Pace(sitting.concurrency, Retry(retries + 1), running.fail_fast)
                     schedule = Schedule(
                         todo, pace=pace, ledger=ledger, score=score, ping=sitting.ping, clock=time
                     )
@@ -220,6 +222,7 @@ class _Job(Generic[A, W]):
             "job_finished",
             fields={"status": summary.status, "exit_status": code, "summary": line_hash(data)},
         )
+        await self.writer.do(lambda: index_job(self.folder, self.ledger.done.values()))
 
     def _status(self, end: End) -> tuple[JobStatus, str]:
         attempts = self.ledger.done

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import anyio
 import structlog
 
+from scorehost.aio.retry import Retry
 from scorehost.errors import DiskTrouble, EngineUnreachable
 from scorehost.jobs.gate import PATIENCE_SECONDS, EngineGate
 from scorehost.jobs.ledger import Ledger, unforeseen_text
@@ -36,7 +37,7 @@ class Pace:
     """How attempts are taken: how many at a time, how often one is tried again after a retryable ERROR."""
 
     concurrency: int
-    retries: int = 0
+    retry: Retry
     fail_fast: bool = False
 
 
@@ -157,7 +158,7 @@ class Schedule:
     async def _settle(self, order: Order[Any], one: Scored) -> None:
         failure = one.error
         tried = order.number - self._first_number[order.key]
-        again = failure is not None and failure.retryable and tried < self._pace.retries
+        again = failure is not None and failure.retryable and self._pace.retry.after(tried + 1) is not None
         if failure is not None and again:
             # Set aside before the engine is waited for: when it is gone for good, a resume owes this try.
             await self._ledger.set_aside(order, order.number, "attempt_retried", {"kind": failure.kind})

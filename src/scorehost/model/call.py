@@ -9,6 +9,7 @@ from scorehost.model.frozen import Frozen
 
 Mode = Literal["session", "behavior", "trigger", "judge"]
 MODES: tuple[Mode, ...] = ("session", "behavior", "trigger", "judge")
+INVALIDATING = ("adapter_duplicate_id", "adapter_cache_hit")
 
 
 class TokenUsage(Frozen):
@@ -54,6 +55,11 @@ class Fault(Frozen):
     kind: str
     message: str
     invalidates: bool = False
+
+    @classmethod
+    def of(cls, kind: str, message: str) -> Fault:
+        """The fault of that kind."""
+        return cls(kind=kind, message=message, invalidates=kind in INVALIDATING)
 
 
 class ExecNote(Frozen):

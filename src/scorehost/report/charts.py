@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
+from scorehost.report.html_text import escape
 from scorehost.report.numbers import figure, span
 
 if TYPE_CHECKING:

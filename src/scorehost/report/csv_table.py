@@ -6,6 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from scorehost.files.visible import visible
+
 if TYPE_CHECKING:
     from scorehost.report.content import Report, ReportedAttempt
 
@@ -32,8 +34,9 @@ def csv_report(report: Report) -> bytes:
 
 
 def text(value: str) -> str:
-    """`value` as a cell that stays text."""
-    return f"'{value}" if value.lstrip(" \u00a0").startswith(_FORMULA) or value.startswith("'") else value
+    """`value` as a cell that stays text, without what acts on a terminal."""
+    shown = visible(value, keep="\n\t\r")
+    return f"'{shown}" if shown.lstrip(" \u00a0").startswith(_FORMULA) or shown.startswith("'") else shown
 
 
 def _cells(report: Report, one: ReportedAttempt) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from scorehost.files.visible import visible
 from scorehost.model.json import dump
 from scorehost.model.report import ReportDocument, ReportRow
 
@@ -34,8 +35,7 @@ def json_report(report: Report) -> bytes:
         attempts=tuple(map(_attempt, report.attempts)),
     )
     data = dump(document.model_dump(mode="json"))
-    text = data.decode()
-    return "".join(char if char.isprintable() or char == "\n" else _spelled(char) for char in text).encode()
+    return visible(data.decode(), keep="\n", spell=_spelled).encode()
 
 
 def _spelled(char: str) -> str:

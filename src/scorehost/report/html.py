@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from html import escape
 from typing import TYPE_CHECKING
 
 from scorehost.report import charts, rows
+from scorehost.report.html_text import escape
 from scorehost.runs.reason import one_line
 
 if TYPE_CHECKING:

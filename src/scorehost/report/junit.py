@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from scorehost.files.visible import visible
 from scorehost.report.numbers import figure, span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from scorehost.report.content import Report, ReportedAttempt
+
+
+BODY = 16_384  # characters of what one case tells
 
 
 def junit_report(report: Report) -> bytes:
@@ -36,12 +40,8 @@ def junit_report(report: Report) -> bytes:
 
 def clean(text: str) -> str:
     r"""`text` with control and format characters, and all that XML 1.0 cannot hold, as \x1b or \u202e."""
-    # What XML 1.0 leaves out (section 2.2, Char) is never printable.
-    return "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text)
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape", "surrogatepass").decode("ascii")
+    # What XML 1.0 leaves out (section 2.2, Char) is a control character, a surrogate or unassigned.
+    return visible(text, keep="\n\t")
 
 
 def _suite(report: Report, submission: str, attempts: Sequence[ReportedAttempt]) -> ET.Element:
@@ -121,7 +121,14 @@ def _counted(name: str, *, tests: int, failures: int, errors: int) -> ET.Element
 
 def _told(case: ET.Element, tag: str, kind: str, message: str, body: str) -> None:
     element = ET.SubElement(case, tag, {"type": clean(kind), "message": clean(message)})
-    element.text = clean(body.strip())
+    element.text = clean(_cut(body.strip()))
+
+
+def _cut(body: str) -> str:
+    """A server keeps thousands of them: the whole text is in the job."""
+    return (
+        body if len(body) <= BODY else f"{body[:BODY]}\n… {len(body) - BODY} more characters are in the job"
+    )
 
 
 def _properties(parent: ET.Element, values: Mapping[str, str]) -> None:

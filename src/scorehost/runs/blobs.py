@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
 
-from scorehost.files.atomic import disk_errors, disk_full, make_folder
+from scorehost.files.atomic import disk_errors, disk_full, make_folder, write_all
 from scorehost.files.lease import Lease, Standing, own_lease
 from scorehost.files.tree import CHUNK
 
@@ -31,12 +31,18 @@ class Blobs:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._room = -1  # bytes that may still come before the disk is asked again
 
     def expect(self, size: int) -> None:
         """Raises DiskFull, before anything is written, when `size` bytes would leave too little free."""
+        self._room -= size
+        if self._room >= 0:
+            return
         make_folder(self.folder)
-        if size > 0 and shutil.disk_usage(self.folder).free < size + RESERVE:
+        free = shutil.disk_usage(self.folder).free
+        if size > 0 and free < size + RESERVE:
             raise disk_full(self.folder, size + RESERVE)
+        self._room = min(RESERVE // 4, free - size - RESERVE)  # others write too: it is looked at again soon
 
     def put(self, pieces: Iterator[bytes], *, executable: bool, link: Path | None = None) -> tuple[str, Path]:
         """Stores what the pieces hold together; (hex sha256, path). Raises DiskFull.
@@ -51,14 +57,18 @@ class Blobs:
             place = self._place(name, executable)
             if _holds(place, len(head)) and _linked(place, link):
                 return name, link or place
+            if link is not None:
+                self._put_small(head, place, link, executable=executable)
+                return name, link
         incoming = self.folder / INCOMING
         make_folder(incoming)
         draft = incoming / f"{own_lease().mark}.{secrets.token_hex(8)}"
         digest = hashlib.sha256()
         try:
-            with disk_errors(self.folder, CHUNK), os.fdopen(_made(draft), "wb") as stream:
-                if executable:
-                    _allow_execution(stream.fileno())
+            with (
+                disk_errors(self.folder, CHUNK),
+                os.fdopen(_made(draft, executable=executable), "wb") as stream,
+            ):
                 for data in chain((head,), () if more is None else (more,), pieces):
                     digest.update(data)
                     stream.write(data)
@@ -74,6 +84,22 @@ class Blobs:
             draft.unlink(missing_ok=True)
             raise
         return name, link or target
+
+    def _put_small(self, data: bytes, place: Path, link: Path, *, executable: bool) -> None:
+        """Writes it where the taker has it, and shares that: half as many calls as by a draft of its own."""
+        with disk_errors(self.folder, len(data)):
+            descriptor = _made(link, executable=executable)
+            try:
+                write_all(descriptor, data)
+            finally:
+                os.close(descriptor)
+            try:
+                os.link(link, place)
+            except FileNotFoundError:
+                make_folder(place.parent)
+                _shared(link, place)
+            except OSError:  # one that was cut short is there, or nothing can be linked
+                _shared(link, place)
 
     def forget(self, older: float) -> None:
         """Removes contents that nothing links and that are older than so many seconds.
@@ -161,8 +187,20 @@ def _linked(source: Path, link: Path | None) -> bool:
     return True
 
 
-def _made(path: Path | str) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+def _shared(link: Path, place: Path) -> None:
+    fresh = f"{place}.{secrets.token_hex(8)}"
+    try:
+        os.link(link, fresh)
+    except OSError as error:
+        if error.errno in NO_LINK:
+            return  # then every taker has its own
+        raise
+    os.rename(fresh, place)  # noqa: PTH104 - plain calls, as all of this
+
+
+def _made(path: Path | str, *, executable: bool = False) -> int:
+    mode = 0o700 if executable else 0o600
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
 
 
 def _allow_execution(descriptor: int) -> None:

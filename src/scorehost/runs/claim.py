@@ -139,6 +139,16 @@ def abandoned(folder: Path) -> Iterator[bool]:
         yield not _may_be_alive(folder)
 
 
+def is_running(folder: Path) -> bool:
+    """Whether somebody who lives on this machine has it as a job; takes no lock."""
+    try:
+        claim = Claim.model_validate_json(read_below(folder, CLAIM_FILE, CLAIM_BYTES))
+    except (Unread, ValidationError):
+        return False
+    lease = Lease.parse(claim.lease)
+    return claim.kind == "job" and lease is not None and lease.standing() is Standing.ALIVE
+
+
 def _may_be_alive(folder: Path) -> bool:
     # Asked by whoever has the lock: a living holder on this machine has it, however pids look from here.
     try:

@@ -33,8 +33,6 @@ from scorehost.runs.private import is_private
 from scorehost.runs.reader import CHECKS_FILE, RESULT_FILE
 from scorehost.spec.own_secrets import own_masker
 
-_HELD = ".held"
-
 
 class Draft:
     """An attempt's folder before it is shown. Every file is hashed when it is written; `settle` makes all of
@@ -50,6 +48,7 @@ class Draft:
         self._files: dict[str, tuple[int, str]] = {}  # size and hex sha256 by path
         self._unsettled: list[str] = []
         self._top = os.fspath(folder)
+        self._held = f"{self._top}/.held"  # what was taken in and has no place yet
         self._made: set[str] = set()  # the folders of the draft
         self._turn = threading.Lock()
         self._dropped = False
@@ -92,7 +91,7 @@ class Draft:
     def holding(self, blobs: Blobs) -> HeldBlobs:
         """The blobs for what this draft takes in: each content stays from the moment it is stored."""
         self.begin()
-        held = self._folder / _HELD
+        held = Path(self._held)
         make_folder(held)
         return HeldBlobs(blobs, held)
 
@@ -104,8 +103,8 @@ class Draft:
         descriptor = None
         with self.wanted(), disk_errors(self._folder, size):
             target = self._place(path)
-            if source.parent.name == _HELD and source.is_relative_to(self._folder):
-                os.rename(source, target)  # noqa: PTH104 - one of thousands
+            if os.path.dirname(source) == self._held:  # noqa: PTH120 - one of thousands
+                os.rename(source, target)  # noqa: PTH104
             else:
                 descriptor = linked_or_opened(source, target)
         if descriptor is not None:  # a copy may take long: who drops the draft must not wait for it
@@ -117,8 +116,7 @@ class Draft:
 
     def let_go(self) -> None:
         """Gives up what was held and not linked."""
-        if (self._folder / _HELD).exists():
-            remove_tree(self._folder / _HELD)
+        remove_tree(Path(self._held))
 
     @contextmanager
     def wanted(self) -> Iterator[None]:

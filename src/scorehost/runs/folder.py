@@ -15,7 +15,7 @@ from scorehost.files.removal import remove_tree
 from scorehost.model.ids import JOB_ID, AttemptKey, new_job_id
 from scorehost.model.json import dump
 from scorehost.model.spelling import near
-from scorehost.runs.claim import CLAIM_FILE, claimed, made_folder
+from scorehost.runs.claim import claimed, made_folder
 from scorehost.runs.reader import JOB_FILE, RECORD_BYTES, BadFile, Reader
 
 if TYPE_CHECKING:
@@ -85,7 +85,6 @@ class JobFolder:
                 remove_tree(hand_in)
         for partial in self.path.glob(f".*{PARTIAL}"):
             partial.unlink(missing_ok=True)
-        (self.path / CLAIM_FILE).unlink(missing_ok=True)
 
     def write_record(self, record: JobRecord) -> bytes:
         """Writes job.json once and gives its bytes."""

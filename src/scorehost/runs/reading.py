@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorehost.errors import UsageError
+from scorehost.runs.claim import is_running
 from scorehost.runs.folder import JobFolder
 from scorehost.runs.journal import FILE, History, read_history
 from scorehost.runs.reader import ATTEMPTS, SUMMARY_FILE, BadFile, Reader
@@ -56,7 +57,7 @@ class ReadJob:
     """A job as its folder shows it; `attempts` by task, submission, sample and repeat.
 
     `damaged` says of each attempt that was left out what is wrong with its files; `summary` is None for a job
-    that never came to its end.
+    that never came to its end; `running`: somebody was at it when it was read.
     """
 
     folder: JobFolder
@@ -65,10 +66,13 @@ class ReadJob:
     history: History
     attempts: tuple[Attempt, ...]
     damaged: tuple[str, ...]
+    running: bool = False
 
     @property
     def status(self) -> str:
-        """The job's status; `interrupted` when nobody could write one."""
+        """The job's status; `running` while it is, `interrupted` when nobody could write one."""
+        if self.running:
+            return "running"
         return "interrupted" if self.summary is None else self.summary.status
 
     def scored(self, attempt: Attempt) -> Scored:
@@ -108,6 +112,7 @@ def read_job(folder: JobFolder) -> ReadJob:
         history=history,
         attempts=tuple(sorted(attempts, key=lambda one: _order(one.key))),
         damaged=tuple(damaged),
+        running=is_running(folder.path),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorehost.model.visible import visible
+from scorehost.files.visible import visible
 from scorehost.runs.private import shown_text
 from scorehost.runs.reader import BadFile
 

@@ -39,6 +39,7 @@ def _swept(folder: JobFolder) -> None:
             return
         if folder.begun or folder.has_attempts:
             folder.tidy()
+            (folder.path / CLAIM_FILE).unlink(missing_ok=True)
         else:
             remove_tree(folder.path)
 

@@ -19,7 +19,6 @@ from scorehost.spec.yaml_tree import Map, find
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from scorehost.spec.profiles import Profiles
 
 DATASET_FILE = "dataset.yaml"
 _FORMATS: dict[str, tuple[str, Literal["scorehost", "ageval"]]] = {
@@ -238,8 +237,6 @@ class _Loading:
         )
         self._bindings(around, loaded.roles)
         self.problems.raise_any()
-        if self.layout == "ageval":
-            tasks = [_bound_only(task, loaded.profiles) for task in tasks]
         warnings = list(around.warnings)
         if self.layout == "ageval":
             warnings += ageval.warning(around.ignored | loaded.ignored, isolated=loaded.isolated)
@@ -258,7 +255,9 @@ class _Loading:
         )
 
     def _bindings(self, around: Surroundings, bound: frozenset[str] | None) -> None:
-        """Every role that a task lists must be bound; in the ageval layout some are for other programs."""
+        """Every role that a task lists must be bound; in the ageval layout some are for other programs,
+        and a call of one is a fault (adapter_missing).
+        """
         for place, key, name in around.roles if bound is not None else ():
             if name in (bound or ()):
                 continue
@@ -270,8 +269,3 @@ class _Loading:
                 f"Did you mean `{close[0]}`?" if close else f"Bind it in {PROFILES_FILE} under agent_profiles"
             )
             self.problems.add(place, key, f"the role `{name[:60]}` has no binding", hint)
-
-
-def _bound_only(task: Task, profiles: Profiles) -> Task:
-    roles = tuple(role for role in task.spec.agent_profiles if role.id in profiles.agent_profiles)
-    return task.model_copy(update={"spec": task.spec.model_copy(update={"agent_profiles": roles})})

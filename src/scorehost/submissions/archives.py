@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from scorehost.aio.aside import still_wanted
 from scorehost.files.atomic import FULL, disk_errors, make_folder
+from scorehost.files.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -258,5 +259,4 @@ def _zip_members(opened: zipfile.ZipFile) -> Iterator[_Entry]:
 
 
 def _printable(text: str) -> str:
-    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text[:120])
-    return shown.encode("utf-8", "backslashreplace").decode()
+    return visible(text[:120])

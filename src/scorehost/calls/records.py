@@ -1,4 +1,4 @@
-"""What an attempt keeps of a call: its files, and its lines in observation.jsonl."""
+"""What a record keeps of a call: its files, and its lines in observation.jsonl."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from scorehost.adapters.calls import Call
 from scorehost.model import json
 from scorehost.model.call import ExecNote, TokenUsage, Try
 
-FOLDER = "evaluation/calls"
-OBSERVATIONS = "evaluation/observation.jsonl"
 PROMPT_FILE = "request.json"  # holds the prompt: never shown without --show-prompts
 
 

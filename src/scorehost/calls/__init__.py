@@ -1,0 +1,1 @@
+"""One call of a role: counted before it is made, kept, told, with or without an attempt."""
