@@ -172,17 +172,18 @@ class Channel:
 
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Dict[str, Any]] = loop.create_future()
-
-        def settle(reply: Dict[str, Any]) -> None:
-            if not future.done():
-                future.set_result(reply)
+        settle = lambda reply: None if future.done() else future.set_result(reply)  # noqa: E731
 
         def deliver(reply: Dict[str, Any]) -> None:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(settle, reply)
 
-        self._request(message, stdin, deliver)
-        return await future
+        number = self._request(message, stdin, deliver)
+        try:
+            return await future
+        finally:
+            if self._waiting.pop(number, None) is not None:  # cancelled: what it runs must not go on unheard
+                self.post({"kind": "cancel", "request": number})
 
 
 def _harden() -> bool:

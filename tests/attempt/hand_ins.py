@@ -13,7 +13,7 @@ from scorehost.errors import AttemptFailed
 from scorehost.files.tree import name_bytes
 from scorehost.runs.blobs import Blobs
 from scorehost.spec.task import Artifact, TaskSpec
-from scorehost.submissions.intake import HandIn, take_in
+from scorehost.submissions.intake import Taken, take_in
 from scorehost.submissions.sample import Sample
 
 
@@ -32,7 +32,7 @@ def spec_of(*artifacts: Artifact, **more: Any) -> TaskSpec:
     return TaskSpec(task_id="t", artifacts=artifacts or (file_artifact(),), **more)
 
 
-def taken(tmp_path: Path, source: Path | Sample, *artifacts: Artifact) -> HandIn:
+def taken(tmp_path: Path, source: Path | Sample, *artifacts: Artifact) -> Taken:
     """What is taken in from a folder."""
     place = source if isinstance(source, Sample) else Sample(folder=source)
     return take_in(spec_of(*artifacts), place, Blobs(tmp_path / "blobs"))
@@ -57,6 +57,6 @@ def write_raw(folder: Path, files: Mapping[bytes, bytes]) -> None:
         target.write_bytes(data)
 
 
-def contents(hand_in: HandIn) -> dict[bytes, bytes]:
+def contents(hand_in: Taken) -> dict[bytes, bytes]:
     """Name -> content of the artifact `a`."""
     return {name_bytes(entry.path): entry.source.read_bytes() for entry in hand_in.artifacts["a"].entries}

@@ -92,6 +92,16 @@ def test_a_task_whose_hosts_can_never_fit_is_refused_before_a_job_is_made(datase
     assert not (dataset / "runs").exists()
 
 
+def test_a_job_goes_on_with_its_dataset_where_that_lies_now(dataset, tmp_path):
+    first = ran(given(dataset=dataset, submissions=("solution",), out=tmp_path / "runs"), opener())
+    moved = dataset.rename(tmp_path / "elsewhere")
+    again = ran(given(dataset=moved, out=tmp_path / "runs", resume="latest"), opener())
+    assert (again.job_id, again.status) == (first.job_id, "complete")
+    (moved / "tasks/count-words/solution/artifacts/counts.json").write_text("{}")
+    with pytest.raises(UsageError, match="the submission solution"):
+        ran(given(dataset=moved, out=tmp_path / "runs", resume="latest"), opener())
+
+
 @pytest.mark.parametrize(
     ("cpus", "memory", "at_a_time"),
     [

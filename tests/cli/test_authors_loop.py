@@ -96,7 +96,7 @@ def test_what_is_not_on_the_engine_cannot_be_pinned(dataset):
     [
         ("tasks/count-words/evaluator.py", "count-words: evaluator.py, lib/ or shared/ changed"),
         ("tasks/count-words/evaluation/expected.json", "count-words: gold changed"),
-        ("tasks/count-words/task.yaml", "count-words: task.yaml changed"),
+        ("tasks/count-words/task.yaml", "count-words: task.yaml or dataset.yaml changed"),
         ("dataset.yaml", "the dataset is data 0.2.0, locked is data 0.1.0"),
     ],
 )

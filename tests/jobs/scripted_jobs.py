@@ -131,19 +131,22 @@ def make_result(
     )
 
 
-def publish(folder: Path, result: Result, checks=()) -> None:
+def publish(folder: Path, result: Result, checks=(), files=None) -> None:
     """An attempt's folder, whole by rename, as the attempt layer makes it."""
     staging = folder.parent / f".{folder.name}.new"
     make_folder(staging / "evaluation")
     write_atomic(staging / "result.json", result_bytes(result))
     rows = {"format": "scorehost.checks/1", "checks": list(checks)}
     write_atomic(staging / "evaluation" / "checks.json", dump(rows))
+    for path, text in (files or {}).items():
+        make_folder((staging / path).parent)
+        write_atomic(staging / path, text.encode())
     write_atomic(staging / "manifest.json", dump({"files": []}))
     staging.rename(folder)
 
 
 class Script:
-    """Scores by `verdict(order)`, which gives keywords of `make_result` (`checks` too) or raises."""
+    """Scores by `verdict(order)`, which gives keywords of `make_result` (`checks`, `files` too) or raises."""
 
     def __init__(self, verdict=lambda _order: {}, *, pause=0.0) -> None:
         self.verdict = verdict
@@ -161,9 +164,9 @@ class Script:
             await anyio.sleep(self.pause)
             given = self.verdict(order)
             given = dict(await given if hasattr(given, "__await__") else given)
-            checks = given.pop("checks", ())
+            checks, files = given.pop("checks", ()), given.pop("files", None)
             result = make_result(order, folder.parents[3].name, **given)
-            publish(folder, result, checks)
+            publish(folder, result, checks, files)
             return result
         finally:
             self.running -= 1

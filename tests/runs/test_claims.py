@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scorehost.errors import UsageError
+from scorehost.errors import DiskTrouble, UsageError
 from scorehost.files.lease import own_lease
 from scorehost.files.removal import remove_tree
 from scorehost.model.ids import new_job_id
@@ -239,3 +239,23 @@ def test_an_archive_of_folders_deeper_than_any_submission_is_refused_while_it_is
     with pytest.raises(BadArchive, match="deeper than 128 folders"):
         unpack(tmp_path / "x.tar.gz", tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("call", ["open", "link", "write"])
+@pytest.mark.parametrize("number", [errno.EIO, errno.EROFS])
+def test_a_disk_that_fails_while_a_submission_is_taken_in_is_no_defect_of_scorehost(
+    tmp_path, monkeypatch, call, number
+):
+    blobs = Blobs(tmp_path / "b")
+    (tmp_path / "held").mkdir()
+    plain = getattr(os, call)
+
+    def fails(first, *more, **words):
+        if call == "open" and not more[0] & os.O_CREAT:
+            return plain(first, *more, **words)
+        raise OSError(number, os.strerror(number), first if call == "open" else None)
+
+    monkeypatch.setattr(os, call, fails)
+    with pytest.raises(DiskTrouble, match=os.strerror(number)) as raised:
+        HeldBlobs(blobs, tmp_path / "held").put(iter([b"answer"]), executable=False)
+    assert str(tmp_path) in raised.value.message

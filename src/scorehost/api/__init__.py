@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from scorehost.api.checking import CheckReport, TaskLine, check, import_humaneval
     from scorehost.api.comparing import compare
     from scorehost.api.diagnosis import clean, doctor
-    from scorehost.api.handing_in import Content
     from scorehost.api.locking import lock, moving_tags
     from scorehost.api.place import engine_host
     from scorehost.api.planning import DryRun, Planned, plan
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from scorehost.scoring.asked import ScoreAsked
     from scorehost.scoring.rescore.moved import Move, Rescored
     from scorehost.spec.own_secrets import own_masker
+    from scorehost.submissions.sample import Content
 
 _WHERE = {
     "Trial": "scorehost.adapters.trial",
@@ -59,7 +59,7 @@ _WHERE = {
     "clean": "scorehost.api.diagnosis",
     "doctor": "scorehost.api.diagnosis",
     "Finding": "scorehost.model.finding",
-    "Content": "scorehost.api.handing_in",
+    "Content": "scorehost.submissions.sample",
     "lock": "scorehost.api.locking",
     "moving_tags": "scorehost.api.locking",
     "Look": "scorehost.api.shelling",

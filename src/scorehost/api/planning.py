@@ -73,10 +73,10 @@ def _looked_at(order: WorkOrder) -> Planned:
     declared = [artifact.id for artifact in order.work.task.spec.artifacts]
     with tempfile.TemporaryDirectory(prefix="scorehost-plan-") as place:
         try:
-            hand_in = take_in(order.work.task.spec, order.work.sample, Blobs(Path(place)))
+            taken = take_in(order.work.task.spec, order.work.sample, Blobs(Path(place)))
         except AttemptFailed as error:
             return Planned(order.key, (), tuple(declared), 0, error.failure)
-    present = hand_in.artifacts
+    present = taken.artifacts
     return Planned(
         key=order.key,
         artifacts=tuple(name for name in declared if name in present),

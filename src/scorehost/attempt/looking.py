@@ -48,8 +48,8 @@ async def host_to_look_into(
         timing=lambda _phase, _seconds: None,
     )
     trees = await resources.trees(task)
-    hand_in = await in_thread(lambda: take_in(task.spec, order.work.sample, resources.blobs), resources.files)
-    layout = laid_out(task.spec, hand_in)
+    taken = await in_thread(lambda: take_in(task.spec, order.work.sample, resources.blobs), resources.files)
+    layout = laid_out(task.spec, taken)
     cargo = Cargo(
         gold=trees.gold,
         code=trees.code,

@@ -26,7 +26,7 @@ from scorehost.hosts.shared import Vacated
 from scorehost.model.failure import Phase, failure
 from scorehost.model.json import digest
 from scorehost.model.result import HostUsage
-from scorehost.submissions.intake import HandIn
+from scorehost.submissions.intake import Taken
 from scorehost.submissions.sample import Sample
 
 
@@ -41,7 +41,7 @@ class RunPhase:
     vacated: Vacated | None = None
 
     end: Produced | None = None
-    hand_in: HandIn | None = None
+    taken: Taken | None = None
     host: HostUsage | None = None
     log: bytes = b""
     digest: str = ""
@@ -54,9 +54,9 @@ async def carry_out(
     agents: AttemptAgents | None,
     *,
     staging: Path,
-    take: Callable[[Sample], Awaitable[HandIn]],
+    take: Callable[[Sample], Awaitable[Taken]],
     run: RunPhase,
-) -> HandIn:
+) -> Taken:
     """Runs run.py of the task and gives what it published; `run` is filled in, also on the way to a failure.
 
     `staging` is a folder of ours that need not exist; it is gone afterwards. Raises as `produce` and `take`.
@@ -85,8 +85,8 @@ async def carry_out(
             run.end = await produce(production)
         if production.host is not None:
             run.vacated = Vacated(production.host, tools, code)
-        run.hand_in = await take(Sample(shelf.done if shelf.done.is_dir() else None))
-        return run.hand_in
+        run.taken = await take(Sample(shelf.done if shelf.done.is_dir() else None))
+        return run.taken
     finally:
         run.host = production.usage
         run.log = production.log.content() if production.log is not None else b""

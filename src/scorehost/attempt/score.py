@@ -31,16 +31,17 @@ from scorehost.attempt.work import WorkOrder
 from scorehost.errors import AttemptFailed, DiskTrouble, EngineRefused, EngineTimeout, EngineUnreachable
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.evaluation import Evaluation, evaluate
-from scorehost.hosts.execs import FAULTY, ExecOutcome
+from scorehost.hosts.exec_ends import FAULTY
 from scorehost.hosts.host import Site
 from scorehost.hosts.kept import Keeper
 from scorehost.hosts.shared import taken_over
+from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
 from scorehost.model.result import Digests, HostUsage, Result, Status, axes
 from scorehost.runs.drafting import Drafting, drafting
 from scorehost.runs.private import result_salt
-from scorehost.submissions.intake import HandIn, take_in
+from scorehost.submissions.intake import Taken, take_in
 from scorehost.submissions.sample import Sample
 
 Emit = Callable[[str, Mapping[str, Any]], None]
@@ -62,7 +63,7 @@ class _Progress:
     timing: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     warnings: list[str] = field(default_factory=list)
     trees: TaskTrees | None = None
-    hand_in: HandIn | None = None
+    taken: Taken | None = None
     hosts: tuple[HostUsage, ...] = ()
     agents: AttemptAgents | None = None
     run: RunPhase = field(default_factory=RunPhase)
@@ -171,14 +172,14 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
     if order.work.sample.run:
         await _run(resources, progress, draft, site)
     with progress.timed("prepare"):
-        progress.hand_in = hand_in = await _linked(resources, progress, draft)
+        progress.taken = taken = await _linked(resources, progress, draft)
         plan = evaluator_blueprint(task, profiles)
         if progress.run.vacated is not None:
             plan = taken_over(plan, run_blueprint(task, profiles))
         image = await resources.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
-        layout = laid_out(task.spec, hand_in)
+        layout = laid_out(task.spec, taken)
 
-    def keep(name: str, outcome: ExecOutcome) -> None:
+    def keep(name: str, outcome: ExecResult) -> None:
         for stream, data in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
             if data:
                 _keep_log(resources, progress, draft, f"logs/{name}.{stream}.log", data)
@@ -265,16 +266,16 @@ def _keep_log(resources: Resources, progress: _Progress, draft: Drafting, path: 
     draft.post(write)
 
 
-async def _linked(resources: Resources, progress: _Progress, draft: Drafting) -> HandIn:
+async def _linked(resources: Resources, progress: _Progress, draft: Drafting) -> Taken:
     """What is scored, as files of the draft: what the run phase made, else what was handed in."""
     order, stop = progress.order, threading.Event()
 
-    def bring() -> HandIn:  # in one go: each way to a thread and back costs as much as the work itself
-        hand_in = progress.run.hand_in
-        if hand_in is None:
+    def bring() -> Taken:  # in one go: each way to a thread and back costs as much as the work itself
+        taken = progress.run.taken
+        if taken is None:
             blobs = draft.draft.holding(resources.blobs)
-            hand_in = take_in(order.work.task.spec, order.work.sample, blobs, stop.is_set)
-        return link_submission(draft.draft, order.work.task.spec, hand_in)
+            taken = take_in(order.work.task.spec, order.work.sample, blobs, stop.is_set)
+        return link_submission(draft.draft, order.work.task.spec, taken)
 
     try:
         return await in_thread(bring, resources.files)
@@ -282,10 +283,10 @@ async def _linked(resources: Resources, progress: _Progress, draft: Drafting) ->
         stop.set()  # a cancel leaves the thread to itself: it must not copy on
 
 
-async def _taken_in(resources: Resources, order: WorkOrder, source: Sample, draft: Drafting) -> HandIn:
+async def _taken_in(resources: Resources, order: WorkOrder, source: Sample, draft: Drafting) -> Taken:
     stop = threading.Event()
 
-    def bring() -> HandIn:
+    def bring() -> Taken:
         return take_in(order.work.task.spec, source, draft.draft.holding(resources.blobs), stop.is_set)
 
     try:
@@ -309,7 +310,7 @@ def _result(
             {host.name: host.image_id for host in progress.hosts},
             {} if progress.agents is None else progress.agents.role_digests,
         ),
-        submission=None if progress.hand_in is None else progress.hand_in.digest,
+        submission=None if progress.taken is None else progress.taken.digest,
         operational={"profile": resources.profile, **({"run": run.digest} if run.digest else {})},
     )
     status: Status = "ERROR" if verdict is None else verdict.status

@@ -30,18 +30,27 @@ Recipes = dict[str, set[str | None]]
 """image id -> digests of the recipes that it was said to be built from"""
 
 
-def scoring_differences(_a: ReadJob, _b: ReadJob, pairs: Sequence[AttemptPair]) -> tuple[Difference, ...]:
+def scoring_differences(a: ReadJob, b: ReadJob, pairs: Sequence[AttemptPair]) -> tuple[Difference, ...]:
     """What differs over the attempts that both jobs have."""
     found: list[Difference] = []
     by_task: dict[str, list[AttemptPair]] = defaultdict(list)
     for pair in pairs:
         by_task[pair[0].key.task_id].append(pair)
     for part, words in _PARTS.items():
-        if tasks := _standing(by_task, part, Standing.DIFFERS):
-            found.append(Difference(what=part, kind="scoring", text=words, tasks=tasks))
+        tasks = _standing(by_task, part, Standing.DIFFERS)
+        if part == "task":
+            known = [one for one in tasks if one in a.record.tasks and one in b.record.tasks]
+            defaults = tuple(one for one in known if a.record.by_dataset_file(b.record, one))
+            tasks = tuple(one for one in tasks if one not in defaults)
+            found += _difference(part, "dataset.yaml differs", defaults)
+        found += _difference(part, words, tasks)
     if tasks := _standing(by_task, "gold", Standing.OTHER_KEY):
         found.append(Difference(what="gold", kind="unknown", text=OTHER_KEY, tasks=tasks))
     return (*found, *_images(by_task), *_roles(by_task))
+
+
+def _difference(part: str, words: str, tasks: Sequence[str]) -> list[Difference]:
+    return [Difference(what=part, kind="scoring", text=words, tasks=tuple(tasks))] if tasks else []
 
 
 def of_other_formats(pairs: Iterable[Pair]) -> tuple[str, ...]:

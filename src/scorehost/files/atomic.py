@@ -45,19 +45,19 @@ def disk_errors(folder: Path, needed: int) -> AbstractContextManager[None]:
     return translating(FOREIGN, lambda error: translated(error, folder=folder, needed=needed))
 
 
-def disk_trouble(folder: Path) -> AbstractContextManager[None]:
+def disk_trouble(folder: Path, needed: int = 4096) -> AbstractContextManager[None]:
     """Turns every OSError of what is written below `folder` into DiskTrouble that says what failed and where.
 
     For work whose failure can only be the disk's; a full disk is `DiskFull` here too.
     """
-    return translating(FOREIGN, lambda error: _trouble(error, folder))
+    return translating(FOREIGN, lambda error: _trouble(error, folder, needed))
 
 
-def _trouble(error: BaseException, folder: Path) -> BaseException:
+def _trouble(error: BaseException, folder: Path, needed: int) -> BaseException:
     if not isinstance(error, OSError):
         return error
     if error.errno in FULL:
-        return disk_full(folder, 4096)
+        return disk_full(folder, needed)
     place = error.filename2 or error.filename or folder
     shown = os.fsdecode(place) if isinstance(place, (str, bytes, os.PathLike)) else str(folder)
     return DiskTrouble(

@@ -61,6 +61,15 @@ class Plan(Generic[W]):
     def __post_init__(self) -> None:
         if len(self.orders) > MAX_ATTEMPTS:
             raise too_many(len(self.orders))
+        seen: set[str] = set()
+        for order in self.orders:
+            name = str(order.key).lower()  # on some file systems both would be one folder
+            if name in seen:
+                raise UsageError(
+                    f"Two attempts would be {order.key} (case does not tell them apart).",
+                    hint="Give one of them another name.",
+                )
+            seen.add(name)
 
     def subject_like(self, was: Subject) -> Subject:
         """The subject, its digests taken as `was` has them: only those can be held against each other."""

@@ -45,12 +45,13 @@ def parse_rerun(text: str | None) -> Rerun | None:
 
 
 async def take_stock(
-    plan: Plan[Any], history: History, ledger: Ledger, rerun: Rerun | None = None
+    plan: Plan[Any], history: History, ledger: Ledger, rerun: Rerun | None = None, *, retries: int = 0
 ) -> tuple[Order[Any], ...]:
     """Puts the finished attempts into the ledger and gives the orders that are to run.
 
     A finished attempt is left byte for byte as it is; one of a parent's that stands is linked. A damaged one,
-    and one that `rerun` asks for, is moved to `tries/` and told.
+    and one that `rerun` asks for, is moved to `tries/` and told. So is a fault of the machinery that was to
+    be tried again when a sitting was killed, while it has `retries` left.
     """
     todo: list[Order[Any]] = []
     stands: list[tuple[Order[Any], Path]] = []
@@ -74,16 +75,22 @@ async def take_stock(
             continue
         if stock.result is not None:
             result = stock.result
-            if order.key in plan.carried or not _again(result, rerun):
+            stays = order.key in plan.carried
+            owed = not stays and _owed(result, history, retries)
+            asked = not stays and not owed and _again(result, rerun)
+            if not asked and str(order.key) not in history.results:
+                told = {"number": result.try_number, "result": stock.digest}
+                ledger.event("attempt_found", order.key, told)
+            if not owed and not asked:
                 ledger.found(order, result)
-                if str(order.key) not in history.results:
-                    told = {"number": result.try_number, "result": stock.digest}
-                    ledger.event("attempt_found", order.key, told)
                 continue
             number = max(result.try_number, number)
             kind = None if result.error is None else result.error.kind
-            await ledger.set_aside(order, number, "attempt_rerun", {"error": kind})
-            rerun_count += 1
+            if owed:
+                await ledger.set_aside(order, number, "attempt_retried", {"kind": kind})
+            else:
+                await ledger.set_aside(order, number, "attempt_rerun", {"error": kind})
+                rerun_count += 1
             number += 1
         todo.append(dataclasses.replace(order, number=number))
     await ledger.carry(stands)
@@ -122,6 +129,13 @@ def _stock(order: Order[Any], folder: JobFolder, reader: Reader, history: Histor
     if result.error is None:  # nothing runs it again
         return _Stock(result, digest)
     return _Stock(result, digest, number=next_number(folder, order))
+
+
+def _owed(result: Result, history: History, retries: int) -> bool:
+    """Whether a sitting was killed between this ERROR and its next try."""
+    key = str(result.key)
+    killed = key in history.undecided or key not in history.results
+    return killed and result.error is not None and result.error.retryable and result.try_number <= retries
 
 
 def _again(result: Result, rerun: Rerun | None) -> bool:

@@ -96,9 +96,9 @@ async def run_job(
                         ledger.warn(text)
                     for what, fields in place.notes:
                         ledger.event(what, fields=fields)
-                    todo = await take_stock(plan, history, ledger, rerun)
-                    await job.announce(todo)
                     retries = running.retry_errors if kind.retries == "machinery" else 0
+                    todo = await take_stock(plan, history, ledger, rerun, retries=retries)
+                    await job.announce(todo)
                     pace = Pace(sitting.concurrency, Retry(retries + 1), running.fail_fast)
                     schedule = Schedule(
                         todo, pace=pace, ledger=ledger, score=score, ping=sitting.ping, clock=time

@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
 
-from scorehost.files.atomic import disk_errors, disk_full, make_folder, write_all
+from scorehost.files.atomic import disk_full, disk_trouble, make_folder, write_all
 from scorehost.files.lease import Lease, Standing, own_lease
 from scorehost.files.tree import CHUNK
 
@@ -66,7 +66,7 @@ class Blobs:
         digest = hashlib.sha256()
         try:
             with (
-                disk_errors(self.folder, CHUNK),
+                disk_trouble(self.folder, CHUNK),
                 os.fdopen(_made(draft, executable=executable), "wb") as stream,
             ):
                 for data in chain((head,), () if more is None else (more,), pieces):
@@ -74,12 +74,13 @@ class Blobs:
                     stream.write(data)
             name = digest.hexdigest()
             target = self._place(name, executable)
-            if _holds(target, draft.stat().st_size) and _linked(target, link):
-                draft.unlink()
-            else:
-                make_folder(target.parent)
-                _linked(draft, link)
-                draft.rename(target)
+            with disk_trouble(self.folder):
+                if _holds(target, draft.stat().st_size) and _linked(target, link):
+                    draft.unlink()
+                else:
+                    make_folder(target.parent)
+                    _linked(draft, link)
+                    draft.rename(target)
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
@@ -87,7 +88,7 @@ class Blobs:
 
     def _put_small(self, data: bytes, place: Path, link: Path, *, executable: bool) -> None:
         """Writes it where the taker has it, and shares that: half as many calls as by a draft of its own."""
-        with disk_errors(self.folder, len(data)):
+        with disk_trouble(self.folder, len(data)):
             descriptor = _made(link, executable=executable)
             try:
                 write_all(descriptor, data)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scorehost.errors import Interrupted
-from scorehost.files.atomic import disk_errors, make_folder, sync_folder, write_all
+from scorehost.files.atomic import disk_errors, disk_trouble, make_folder, sync_folder, write_all
 from scorehost.files.durable import make_durable
 from scorehost.files.names import escaped
 from scorehost.files.removal import remove_tree
@@ -70,7 +70,7 @@ class Draft:
     def write(self, path: str, data: bytes) -> None:
         """Writes one file. Raises DiskFull."""
         target = self._place(path)
-        with disk_errors(self._folder, len(data)):
+        with disk_trouble(self._folder, len(data)):
             descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             try:
                 write_all(descriptor, data)
@@ -101,14 +101,14 @@ class Draft:
         In a thread it raises Interrupted soon after the draft was dropped, and makes nothing any more.
         """
         descriptor = None
-        with self.wanted(), disk_errors(self._folder, size):
+        with self.wanted(), disk_trouble(self._folder, size):
             target = self._place(path)
             if os.path.dirname(source) == self._held:  # noqa: PTH120 - one of thousands
                 os.rename(source, target)  # noqa: PTH104
             else:
                 descriptor = linked_or_opened(source, target)
         if descriptor is not None:  # a copy may take long: who drops the draft must not wait for it
-            with disk_errors(self._folder, size):
+            with disk_trouble(self._folder, size):
                 copy_into(source, descriptor)
         self._unsettled.append(target)
         self._note(path, size, sha256)
@@ -205,7 +205,7 @@ class Draft:
     def _make(self, folder: str) -> None:
         if folder not in self._made:
             self._make(folder.rpartition("/")[0])
-            with disk_errors(self._folder, 4096), suppress(FileExistsError):
+            with disk_trouble(self._folder, 4096), suppress(FileExistsError):
                 os.mkdir(folder, 0o700)  # noqa: PTH102 - plain calls: these are most of what an attempt costs
             self._made.add(folder)
 

@@ -98,6 +98,11 @@ class Subject(Frozen):
     submissions: tuple[SubmissionRecord, ...]
     samples: dict[str, int] = Field(description="how many samples each submission has, over all tasks")
 
+    def by_dataset_file(self, other: Subject, task_id: str) -> bool:
+        """Whether a task that reads otherwise in `other` does so by the dataset's file, not by its own."""
+        ours, theirs = self.tasks[task_id].files, other.tasks[task_id].files
+        return bool(ours) and ours == theirs and self.dataset.file != other.dataset.file
+
 
 class JobRecord(Subject):
     """The content of job.json. One of `scorehost.job/1` is read as if it were of `/2`."""

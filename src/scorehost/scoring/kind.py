@@ -12,7 +12,6 @@ from scorehost.errors import UsageError
 from scorehost.jobs.kind import Derived, Gate, Kind, Retries, read_asked
 from scorehost.scoring.asked import ScoreAsked
 from scorehost.scoring.figures import ScoreFigures, score_figures
-from scorehost.scoring.subject import came_from_dataset_file
 from scorehost.spec.gold_key import OTHER_KEY
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ class ScoreKind(Kind[ScoreAsked, Work]):
 
     def part_words(self, was: Subject, now: Subject, task_id: str, part: str) -> str:
         """The file that a changed part of a task comes from."""
-        if part == "spec" and came_from_dataset_file(was, now, task_id):
+        if part == "spec" and was.by_dataset_file(now, task_id):
             return DATASET_FILE
         return PARTS.get(part, part)
 

@@ -27,7 +27,7 @@ _ROOM = 64 * 1024 * 1024
 _NAMED = 8
 _FIRST = "scorehost.lock/1"
 _PARTS = {
-    "spec": "task.yaml",
+    "spec": "task.yaml or dataset.yaml",
     "code": "evaluator.py, lib/ or shared/",
     "gold": "gold",
     "run": "run.py or data/",

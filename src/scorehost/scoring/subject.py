@@ -118,13 +118,6 @@ def fingerprint(record: TaskRecord, content: str) -> str:
     return jcs_digest([record.digests, content])
 
 
-def came_from_dataset_file(was: Subject, now: Subject, task_id: str) -> bool:
-    """Whether a task reads otherwise because dataset.yaml changed, and not its own task.yaml."""
-    own = was.tasks[task_id].files.get(TASK_FILE)
-    same = own is not None and own == now.tasks[task_id].files.get(TASK_FILE)
-    return same and was.dataset.file != now.dataset.file
-
-
 def _beside(task: Task) -> Iterable[tuple[str, Path]]:
     return ((f"data/{path}", file) for path, file in task.data.items())
 

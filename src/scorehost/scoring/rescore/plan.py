@@ -39,6 +39,7 @@ Images = Mapping[str, TaskImages]
 NAMED = 5
 _WHY = {
     "task": "task.yaml changed",
+    "dataset": "dataset.yaml changed",
     "evaluator": "evaluator.py, lib/ or shared/ changed",
     "gold": "the gold set changed",
     "limits": "limits changed",
@@ -70,6 +71,7 @@ class _Again:
     warn: Warn
     images: Images
     carried: dict[AttemptKey, Path] = field(default_factory=dict)
+    _by_dataset: dict[str, bool] = field(default_factory=dict)
 
     def plan(self) -> Plan[Work]:
         attempts = [one for one in self.parent.attempts if one.key.task_id in self.tasks]
@@ -130,7 +132,11 @@ class _Again:
             task_id = one.key.task_id
             if task_id not in now:
                 now[task_id] = Now(self.tasks[task_id], tools, key, self.images.get(task_id, {}), roles)
-            parts = ("ERROR",) if one.result.status == "ERROR" else now[task_id].changed(one)
+            parts = (
+                ("ERROR",)
+                if one.result.status == "ERROR"
+                else self._named(task_id, now[task_id].changed(one))
+            )
             why.update(parts)
             if parts:
                 again.append(one)
@@ -146,6 +152,20 @@ class _Again:
             told = f": {reasons}" if reasons else ", since nothing changed"
             self.warn(f"{len(again)} of {len(attempts)} attempts are scored again{told}")
         return again
+
+    def _named(self, task_id: str, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """The parts, where a task that reads otherwise by dataset.yaml is not said of its task.yaml."""
+        if "task" not in parts or not self._by_dataset_file(task_id):
+            return parts
+        return tuple("dataset" if part == "task" else part for part in parts)
+
+    def _by_dataset_file(self, task_id: str) -> bool:
+        was = self.parent.record
+        if task_id not in self._by_dataset:
+            task = self.tasks[task_id]
+            now = subject_of(self.chosen.dataset, [task], (), {})
+            self._by_dataset[task_id] = task_id in was.tasks and was.by_dataset_file(now, task_id)
+        return self._by_dataset[task_id]
 
     def _tell_left_out(self) -> None:
         job, parent = self.parent.folder.job_id, self.parent
