@@ -33,7 +33,7 @@ from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.evaluation import Evaluation, evaluate
 from scorehost.hosts.exec_ends import FAULTY
 from scorehost.hosts.host import Site
-from scorehost.hosts.kept import Keeper
+from scorehost.hosts.kept import KeptHosts
 from scorehost.hosts.shared import taken_over
 from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Failure, Phase, failure, is_agents
@@ -57,7 +57,7 @@ class _Progress:
 
     order: WorkOrder
     emit: Emit
-    keeper: Keeper | None = None
+    shelter: KeptHosts | None = None
     started_at: str = field(default_factory=utc_now)
     phase: Phase = Phase.PREPARE
     timing: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -94,25 +94,25 @@ async def score(resources: Resources, order: WorkOrder, folder: Path, emit: Emit
     """
     if resources.keep is None:
         return await _scored(resources, order, folder, emit, None)
-    keeper = Keeper(resources.dataset.profiles.engine.host)
+    shelter = KeptHosts(resources.dataset.profiles.engine.host)
     try:
-        result = await _scored(resources, order, folder, emit, keeper)
+        result = await _scored(resources, order, folder, emit, shelter)
         if resources.keep == "always" or result.status == "ERROR":
-            for line in await keeper.commands():
+            for line in await shelter.commands():
                 emit("warning", {"text": f"kept {line}"})
-            keeper.hosts.clear()
+            shelter.hosts.clear()
         return result
     finally:
-        for name in await keeper.remove():
+        for name in await shelter.remove():
             emit(
                 "warning", {"text": f"{name} was not removed; run `scorehost clean --job {resources.job_id}`"}
             )
 
 
 async def _scored(
-    resources: Resources, order: WorkOrder, folder: Path, emit: Emit, keeper: Keeper | None
+    resources: Resources, order: WorkOrder, folder: Path, emit: Emit, shelter: KeptHosts | None
 ) -> Result:
-    progress = _Progress(order, emit, keeper)
+    progress = _Progress(order, emit, shelter)
     async with drafting(resources.writer, folder, resources.masker) as draft:
         if resources.agents is not None and order.work.task.spec.agent_profiles:
             progress.agents = AttemptAgents(resources.agents, order.work.task.spec, draft, emit)
@@ -164,7 +164,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         slot=str(order.key),
         warn=progress.warnings.append,
         timing=progress.spent,
-        keeper=progress.keeper,
+        shelter=progress.shelter,
         starts=resources.starts,
         leaving=resources.leaving,
     )

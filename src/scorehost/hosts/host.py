@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import anyio
 import structlog
@@ -22,7 +23,6 @@ from scorehost.errors import (
 from scorehost.files.tree import ChangedWhileSent, Tree, archive
 from scorehost.hosts.blueprint import Blueprint, Users
 from scorehost.hosts.clock import StandingClock
-from scorehost.hosts.kept import Keeper
 from scorehost.hosts.labels import RECIPE, host_labels
 from scorehost.hosts.leaving import Leaving
 from scorehost.hosts.memory_watch import MemoryWatch
@@ -108,6 +108,13 @@ class Host:
         )
 
 
+class Shelter(Protocol):
+    """Takes hosts in place of their removal."""
+
+    def take(self, host: Host) -> None:
+        """Has the host from now on; it is not removed by anybody else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """Where the hosts of one attempt are built: the same for all of them."""
@@ -118,7 +125,7 @@ class Site:
     slot: str
     warn: Callable[[str], None]
     timing: Callable[[str, float], None]
-    keeper: Keeper | None = None  # takes hosts in place of their removal
+    shelter: Shelter | None = None
     starts: anyio.CapacityLimiter | None = None  # how many hosts of all attempts may be starting at a time
     leaving: Leaving | None = None  # removes hosts that have served
 
@@ -151,7 +158,7 @@ async def made_host(
     spec = blueprint.container(
         image=image,
         users=users,
-        labels=host_labels(job=site.job, slot=site.slot, host=blueprint.name, kept=site.keeper is not None),
+        labels=host_labels(job=site.job, slot=site.slot, host=blueprint.name, kept=site.shelter is not None),
         workspace_bytes=workspace_bytes,
     )
     with (
@@ -210,8 +217,8 @@ async def attached(host: Host) -> AsyncIterator[Stream]:
 
 
 async def _removed(site: Site, host: Host) -> None:
-    if site.keeper is not None:
-        site.keeper.take(host)
+    if site.shelter is not None:
+        site.shelter.take(host)
         host.memory.forget(host.container)
         return
     with site.timed("cleanup"):

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import anyio
 
 from scorehost.errors import EngineError, NotFound
 from scorehost.hosts.blueprint import ROOT
-
-if TYPE_CHECKING:
-    from scorehost.hosts.host import Host
+from scorehost.hosts.host import Host
 
 SECONDS = 60.0  # for all that is asked of the engine at the end of one attempt
 
 
 @dataclass(slots=True)
-class Keeper:
+class KeptHosts:
     """The hosts of one attempt: each waits here, in place of its removal, for how the attempt ends.
 
     `address` is where the engine is when it is not the one that the docker command finds by itself.

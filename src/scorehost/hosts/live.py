@@ -62,7 +62,7 @@ async def live_host(
     after = b""
     digested = spoken_to and blueprint.evaluator
     fits = not cargo.folders and blueprint.can_be_fed(image) and is_small(trees)
-    if spoken_to and site.keeper is None and fits:
+    if spoken_to and site.shelter is None and fits:
         with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
             after = feed(rest.items())
         blueprint = replace(blueprint, fed=True)
