@@ -6,7 +6,6 @@ import pytest
 
 from scorehost.engine.opening import open_engine
 from scorehost.runs.scored import scored
-from scorehost.spec.loading import load_dataset
 from trial import score_one, write_submission, write_task
 
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]
@@ -31,9 +30,7 @@ async def attempt(tmp_path, job_id, body, **spec):
     source = f"{FINDS}\ndef evaluate(inputs):\n{lines}\n"
     root = write_task(tmp_path / "d", source, **{"limits": LIMITS, **spec})
     async with open_engine() as engine:
-        made = await score_one(engine, root, write_submission(tmp_path / "s"), job_id, tmp_path / "runs")
-    (task,) = load_dataset(root).tasks.values()
-    return made, task
+        return await score_one(engine, root, write_submission(tmp_path / "s"), job_id, tmp_path / "runs")
 
 
 SIGNALS = """
@@ -50,12 +47,12 @@ return {{"status": "FAIL", "score": 0.25, "metrics": {{"spared": spared}}}}
 async def test_a_child_that_signals_the_keeper_is_refused_or_ends_the_attempt_as_the_lowest(
     tmp_path, job_id, name
 ):
-    made, task = await attempt(tmp_path, job_id, SIGNALS.format(name=name))
+    made = await attempt(tmp_path, job_id, SIGNALS.format(name=name))
     if made.result.status == "FAIL":
         assert made.result.score == 0.25
     else:  # a kernel without Landlock's scopes
         assert made.kind in ("evaluator_exit", "evaluator_timeout")
-        assert scored(made.result, task).counts_as_lowest
+        assert scored(made.result, ()).counts_as_lowest
 
 
 EVERYBODY = """
@@ -69,9 +66,9 @@ return {"status": "FAIL"}
 
 
 async def test_a_child_that_kills_everybody_makes_no_verdict_but_the_evaluators(tmp_path, job_id):
-    made, task = await attempt(tmp_path, job_id, EVERYBODY)
+    made = await attempt(tmp_path, job_id, EVERYBODY)
     assert made.kind == "evaluator_exit"
-    assert scored(made.result, task).counts_as_lowest
+    assert scored(made.result, ()).counts_as_lowest
 
 
 LOOKS = """
@@ -87,7 +84,7 @@ return {"status": "FAIL", "score": 0.25, "metrics": seen}
 
 
 async def test_the_keepers_memory_and_descriptors_are_closed(tmp_path, job_id):
-    made, _ = await attempt(tmp_path, job_id, LOOKS)
+    made = await attempt(tmp_path, job_id, LOOKS)
     assert (made.result.status, made.result.score) == ("FAIL", 0.25), made.log
     assert "keeper" not in made.result.metrics
     assert made.result.metrics["traced"] == -1
@@ -112,7 +109,7 @@ return {"status": "FAIL", "score": 0.25}
 
 
 async def test_a_grandchild_that_has_the_evaluators_socket_is_not_heard(tmp_path, job_id):
-    made, _ = await attempt(tmp_path, job_id, SPEAKS)
+    made = await attempt(tmp_path, job_id, SPEAKS)
     assert (made.result.status, made.result.score) == ("FAIL", 0.25), (made.result.error, made.log)
 
 
@@ -132,7 +129,7 @@ return {"status": "FAIL", "score": 0.25}
 
 
 async def test_what_others_write_between_two_halves_of_a_frame_is_left_out(tmp_path, job_id):
-    made, _ = await attempt(tmp_path, job_id, BETWEEN)
+    made = await attempt(tmp_path, job_id, BETWEEN)
     assert (made.result.status, made.result.score) == ("FAIL", 0.25), (made.result.error, made.log)
     assert b"cut in two\n" in made.log
 
@@ -157,12 +154,12 @@ return {"status": "PASS", "score": 0.75}
 
 
 async def test_a_daemon_is_dead_before_the_verdict_counts_and_its_last_deeds_are_seen(tmp_path, job_id):
-    made, task = await attempt(tmp_path, job_id, DAEMON)
+    made = await attempt(tmp_path, job_id, DAEMON)
     if made.result.status == "PASS":  # it was dead before it could write
         assert made.result.score == 0.75
     else:
         assert made.kind == "changed_input"
-        assert scored(made.result, task).counts_as_lowest
+        assert scored(made.result, ()).counts_as_lowest
 
 
 AFTERWARDS = """
@@ -173,7 +170,7 @@ os._exit(0)
 
 
 async def test_trees_that_change_after_the_result_was_sent_leave_no_verdict(tmp_path, job_id):
-    made, _ = await attempt(tmp_path, job_id, AFTERWARDS)
+    made = await attempt(tmp_path, job_id, AFTERWARDS)
     assert made.kind == "changed_input"
 
 
@@ -199,9 +196,9 @@ return {{"status": "PASS"}}
     ],
 )
 async def test_a_keeper_that_was_left_nothing_vouches_for_no_changed_host(tmp_path, job_id, limits):
-    made, task = await attempt(tmp_path, job_id, STARVES.format(limits=limits))
+    made = await attempt(tmp_path, job_id, STARVES.format(limits=limits))
     assert made.kind in ("changed_input", "evaluator_exit"), (made.result.status, made.log)
-    assert scored(made.result, task).counts_as_lowest
+    assert scored(made.result, ()).counts_as_lowest
 
 
 EXHAUSTS = """
@@ -234,10 +231,10 @@ return {{"status": "FAIL", "score": 0.25}}
 async def test_a_host_without_a_free_process_or_descriptor_still_ends_with_the_evaluators_word(
     tmp_path, job_id, does
 ):
-    made, task = await attempt(tmp_path, job_id, EXHAUSTS.format(does=does))
+    made = await attempt(tmp_path, job_id, EXHAUSTS.format(does=does))
     if made.result.status == "ERROR":
         assert made.kind == "evaluator_oom"
-        assert scored(made.result, task).counts_as_lowest
+        assert scored(made.result, ()).counts_as_lowest
     else:
         assert (made.result.status, made.result.score) == ("FAIL", 0.25)
 
@@ -254,7 +251,7 @@ return {"status": "FAIL", "score": 0.25}
 
 
 async def test_memory_that_runs_out_takes_a_child_of_the_evaluator_and_not_its_keeper(tmp_path, job_id):
-    made, _ = await attempt(tmp_path, job_id, HOGS)
+    made = await attempt(tmp_path, job_id, HOGS)
     assert (made.result.status, made.result.score, made.kind) in (
         ("FAIL", 0.25, None),
         ("ERROR", None, "evaluator_oom"),
@@ -269,5 +266,5 @@ return {"status": "FAIL", "score": 0.25}
 
 
 async def test_orphans_do_not_pile_up_as_the_keepers_dead_children(tmp_path, job_id):
-    made, _ = await attempt(tmp_path, job_id, ORPHANS, limits={**LIMITS, "pids": 24})
+    made = await attempt(tmp_path, job_id, ORPHANS, limits={**LIMITS, "pids": 24})
     assert (made.result.status, made.result.score) == ("FAIL", 0.25), (made.result.error, made.log)

@@ -8,7 +8,6 @@ import pytest
 
 from scorehost.engine.opening import open_engine
 from scorehost.runs.scored import scored
-from scorehost.spec.loading import load_dataset
 from trial import score_one, write_submission, write_task
 
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]
@@ -107,5 +106,4 @@ async def test_gold_that_a_program_of_the_evaluators_wrote_makes_no_verdict(tmp_
     async with open_engine() as engine:
         made = await score_one(engine, root, submission, job_id, tmp_path / "runs")
     assert (made.result.status, made.kind) == ("ERROR", "changed_input"), made.log
-    (task,) = load_dataset(root).tasks.values()
-    assert scored(made.result, task).counts_as_lowest
+    assert scored(made.result, ()).counts_as_lowest
