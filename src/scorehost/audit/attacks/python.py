@@ -269,12 +269,26 @@ _FRAMES = r"""
 import glob, json, os, struct
 
 VALUE = {"status": "PASS", "score": 1.0, "metrics": {}, "checks": []}
-BODIES = [json.dumps({"kind": "result", "value": VALUE, "usage": {}, "trees": {}}).encode(),
-          json.dumps({"id": 1, "ok": True, "value": True}).encode(), json.dumps(VALUE).encode()]
-CALLS = [b"\n" + body + b"\n" for body in BODIES]
-CALLS += [struct.pack(">I", len(body)) + body for body in BODIES]
-CALLS += [struct.pack(">I", len(body) + 64) + b"0" * 64 + body for body in BODIES]
+USAGE = {"peak_memory_bytes": None, "cpu_seconds": None}
+RESULT = json.dumps({"kind": "result", "value": VALUE}).encode()
+ENDED = json.dumps({"kind": "ended", "status": 0, "stopped": False, "broken": False, "oom_kills": 0,
+                    "trees": {}, "usage": USAGE}).encode()
+REPLY = json.dumps({"kind": "reply", "id": 1, "ok": True,
+                    "value": {"exit_code": 0, "stdout": "", "stderr": ""}}).encode()
 
+
+def framed(*pieces):
+    data = b"".join(pieces)
+    return struct.pack(">I", len(data)) + data
+
+
+# As the evaluator speaks to its keeper, the keeper to the controller, and the controller to the keeper.
+MAC = b"0" * 64
+CALLS = [framed(b"r", RESULT), framed(MAC, b"e", RESULT) + framed(MAC, b"k", ENDED), framed(MAC, REPLY)]
+# As the keeper speaks to the evaluator, a call to whom asked for it, and as lines.
+CALLS += [framed(REPLY), framed(json.dumps({"id": 1, "ok": True, "value": True}).encode())]
+CALLS += [b"\n" + body + b"\n" for body in (RESULT, REPLY, json.dumps(VALUE).encode())]
+CALLS += [b"\0scorehost " + MAC + b"\n"]
 
 def speak():
     for number in range(3, 64):
