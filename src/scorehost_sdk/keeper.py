@@ -106,9 +106,11 @@ class _Keeper:
         readers: List[Any] = [wake]
         if self._cut_at == float("inf"):
             readers.append(self._controller.source)
-        if self._open:
+        if self._open and not self._controller.unsent:
             readers.append(self._way)
-        writers = [self._way] if self._open and self._unsent else []
+        writers: List[Any] = [self._way] if self._open and self._unsent else []
+        if self._controller.unsent:
+            writers.append(self._controller.sink)
         alarm = min(self._cut_at + LINGER_SECONDS, self._exit_by)
         left = None if alarm == float("inf") else max(0.0, alarm - time.monotonic())
         readable, writable, _ = select.select(readers, writers, [], left)
@@ -116,8 +118,10 @@ class _Keeper:
             self._from_child()
         if self._controller.source in readable:
             self._from_controller()
-        if writable:
+        if self._way in writable:
             self._to_child()
+        if self._controller.sink in writable:
+            self._controller.flush()
         if wake in readable:
             os.read(wake, 4096)
             self._reap()

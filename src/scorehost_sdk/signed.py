@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import os
+import select
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,13 +16,16 @@ KEEPER, EVALUATOR = b"k", b"e"  # who speaks: the keeper itself, or the evaluato
 REPLY, TIME = b"reply", b"time"  # what the controller says: an answer, or that the time is over
 _LOG = b"log"
 _LENGTH = 4  # of a frame's own size
+_PIECE = 1 << 18
 
 
 class Signed:
     """Holds the key. Every way in which it fails ends this process, and nothing counts then."""
 
     def __init__(self, source: int, sink: int) -> None:
-        self.source, self._sink = source, sink
+        self.source, self.sink = source, sink
+        self.unsent = bytearray()  # what was said and found no room yet
+        os.set_blocking(sink, False)
         self._key = b""
         self._sent = self._received = 0
         self._heard = bytearray()
@@ -68,14 +72,33 @@ class Signed:
         )
 
     def say(self, who: bytes, body: bytes) -> None:
-        """Sends one frame."""
+        """Sends one frame, or what of it there is room for now: `flush` sends the rest.
+
+        A controller may read no further until somebody has heard its answers: who waited here for it would
+        not hear them.
+        """
         mac = self._mac(b"", self._sent, who, body)
         self._sent += 1
-        write(self._sink, (65 + len(body)).to_bytes(4, "big") + mac + who)
-        write(self._sink, body)
+        self.unsent += (65 + len(body)).to_bytes(4, "big") + mac + who
+        self.unsent += body
+        self.flush()
+
+    def flush(self) -> None:
+        """Sends as much of what was said as there is room for."""
+        while self.unsent:
+            try:
+                sent = os.write(self.sink, memoryview(self.unsent)[:_PIECE])
+            except BlockingIOError:
+                return
+            except BrokenPipeError:
+                os._exit(3)
+            del self.unsent[:sent]
 
     def end_log(self) -> None:
-        """Says on the log, which is a way of its own, that nothing more comes there."""
+        """Sends the rest of what was said; then says on the log, a way of its own, that nothing more comes."""
+        while self.unsent:
+            select.select([], [self.sink], [])
+            self.flush()
         write(2, b"\0scorehost " + self._mac(_LOG, 0) + b"\n")
 
     def _mac(self, label: bytes, counter: int, *pieces: bytes) -> bytes:

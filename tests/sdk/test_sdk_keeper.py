@@ -1,7 +1,18 @@
 """The keeper of an evaluation: what it vouches for, what ends the evaluator, and what a fork of it can do."""
 
+import fcntl
+import os
+import select
+import subprocess
+import sys
+import termios
+import time
+
 import pytest
-from scripted import PASSED, RETURNS, evaluate, plain
+from scripted import PASSED, RETURNS, evaluate, lay_out, plain
+
+from scorehost.hosts.frames import FrameReader, FrameWriter, Start, new_key
+from scorehost.model.exec_result import ExecResult
 
 
 @pytest.mark.parametrize(
@@ -108,3 +119,53 @@ thread.join()
 return {"status": "PASS"}
 """)
     assert evaluate(tmp_path, source, seconds=25).value == {"status": "PASS"}
+
+
+# One call waits for its answer while another one sends more than anybody takes.
+CROSSING = plain("""
+import threading
+def ask():
+    os.write(2, b"answered %d" % len(scoring.exec("box", ["first"]).stdout))
+    os._exit(0)
+threading.Thread(target=ask).start()
+time.sleep(0.5)
+scoring.exec("box", ["second"], stdin=bytes(30_000_000))
+""")
+
+
+def test_a_controller_that_reads_no_further_until_its_answer_is_heard_is_heard(tmp_path):
+    attempt = lay_out(tmp_path, CROSSING)
+    key = new_key()
+    reader, writer = FrameReader(key), FrameWriter(key)
+    start = Start(entrypoint="evaluator:evaluate", inputs={}, environments=("box",), single=False, trees=())
+    with subprocess.Popen(
+        [sys.executable, "-s", str(attempt / ".scorehost" / "runner.py")],
+        cwd=attempt,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        try:
+            os.write(process.stdin.fileno(), writer.start(start))
+            frames = []
+            while not any(frame.kind == "exec" for frame in frames):
+                frames += reader.feed(os.read(process.stdout.fileno(), 4096))
+            request = next(frame for frame in frames if frame.kind == "exec")
+            until = time.monotonic() + 20
+            while _lies_in(process.stdout) < 60_000:
+                assert time.monotonic() < until, "the second call was never sent"
+                select.select([], [], [], 0.01)
+            said = ExecResult(exit_code=0, stdout=b"x" * 2_000_000)
+            answer = memoryview(writer.reply(request.id, said.wire()))
+            os.set_blocking(process.stdin.fileno(), False)
+            while answer:
+                assert select.select([], [process.stdin], [], 10)[1], "the keeper does not listen"
+                answer = answer[os.write(process.stdin.fileno(), answer) :]
+            assert select.select([process.stderr], [], [], 10)[0], "the answer did not arrive"
+            assert os.read(process.stderr.fileno(), 100) == b"answered 2000000"
+        finally:
+            process.kill()
+
+
+def _lies_in(pipe):
+    return int.from_bytes(fcntl.ioctl(pipe.fileno(), termios.FIONREAD, bytes(4)), sys.byteorder)
