@@ -17,7 +17,7 @@ from typing import Any
 
 _FILES = """
 access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2
-fadvise64 fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr
+fadvise64 fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fdatasync fgetxattr
 flistxattr flock fremovexattr fsetxattr fstat fstatfs fsync ftruncate futimesat getcwd getdents
 getdents64 getxattr ioctl lchown lgetxattr link linkat listxattr llistxattr lremovexattr lseek
 lsetxattr lstat mkdir mkdirat mknod mknodat newfstatat open openat openat2 pipe pipe2 pread64 preadv
@@ -34,14 +34,14 @@ munlockall munmap pkey_alloc pkey_free pkey_mprotect process_mrelease remap_file
 _PROCESSES = """
 capget capset execve execveat exit exit_group fork getcpu getegid geteuid getgid getgroups getpgid
 getpgrp getpid getppid getpriority getresgid getresuid getrlimit get_robust_list getrusage getsid
-gettid getuid ioprio_get ioprio_set kill pidfd_open pidfd_send_signal prctl prlimit64
-restart_syscall rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn
-rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sched_getaffinity sched_getattr sched_getparam
+gettid getuid ioprio_get ioprio_set pidfd_open prctl prlimit64
+restart_syscall rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigreturn
+rt_sigsuspend rt_sigtimedwait sched_getaffinity sched_getattr sched_getparam
 sched_get_priority_max sched_get_priority_min sched_getscheduler sched_rr_get_interval
 sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield seccomp setfsgid
 setfsuid setgid setgroups setpgid setpriority setregid setresgid setresuid setreuid setrlimit
-set_robust_list setsid set_tid_address setuid sigaltstack signalfd signalfd4 sysinfo tgkill times
-tkill uname vfork wait4 waitid getrandom
+set_robust_list setsid set_tid_address setuid sigaltstack signalfd signalfd4 sysinfo times
+uname vfork wait4 waitid getrandom
 """
 _WAITING = """
 adjtimex alarm clock_adjtime clock_getres clock_gettime clock_nanosleep epoll_create epoll_create1
@@ -63,6 +63,16 @@ _NETLINK_ROUTE = 0
 # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET: no new namespaces.
 _NAMESPACE_FLAGS = 0x7E020000
 _PERSONALITIES = (0, 8, 0x20000, 0x20008, 0xFFFFFFFF)  # Linux, with or without UNAME26; a question
+_SIGSTOP, _SIGNAL_BITS = 19, 7  # its number on all architectures below; signals go up to 64
+_SIGNALS = {  # which argument is the signal
+    "kill": 1,
+    "tkill": 1,
+    "tgkill": 2,
+    "rt_sigqueueinfo": 1,
+    "rt_tgsigqueueinfo": 2,
+    "pidfd_send_signal": 1,
+}
+_FCNTL_BITS, _F_SETSIG = 32, 10
 _ENOSYS = 38  # lets the C library fall back from clone3, whose flags no filter can see, to clone
 _ARCHITECTURES = ("X86_64", "AARCH64", "RISCV64", "S390X", "PPC64LE")
 
@@ -80,6 +90,9 @@ def profile() -> str:
             for family in (_INET, _INET6)
             for protocol in _PROTOCOLS
         ),
+        *(rule for call, index in _SIGNALS.items() for rule in _all_but(call, index, _SIGSTOP, _SIGNAL_BITS)),
+        *_all_but("fcntl", 1, _F_SETSIG, _FCNTL_BITS),
+        *_all_but("fcntl", 2, _SIGSTOP, _SIGNAL_BITS, _argument(1, _F_SETSIG)),
         *(_allow(["personality"], _argument(0, persona)) for persona in _PERSONALITIES),
         {**_allow(["arch_prctl"]), "includes": {"arches": ["amd64"]}},
         {**_allow(["riscv_flush_icache"]), "includes": {"arches": ["riscv64"]}},
@@ -105,6 +118,21 @@ def _allow(names: list[str], *arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _argument(index: int, value: int) -> dict[str, Any]:
     return {"index": index, "value": value, "op": "SCMP_CMP_EQ"}
+
+
+def _all_but(name: str, index: int, value: int, bits: int, *also: dict[str, Any]) -> list[dict[str, Any]]:
+    """A call with any other value than this one: one that differs in some bit, whatever lies above `bits`.
+
+    The kernel does not look at the upper half of such an argument, so "is not equal" would let it through.
+    """
+    return [
+        _allow(
+            [name],
+            {"index": index, "value": 1 << bit, "valueTwo": ~value & 1 << bit, "op": "SCMP_CMP_MASKED_EQ"},
+            *also,
+        )
+        for bit in range(bits)
+    ]
 
 
 def _clone(index: int, where: dict[str, Any]) -> dict[str, Any]:
