@@ -95,7 +95,7 @@ class Signed:
             del self.unsent[:sent]
 
     def end_log(self) -> None:
-        """Sends the rest of what was said; then says on the log, a way of its own, that nothing more comes."""
+        """Sends the rest of what was said, and says on the log, a way of its own, that nothing follows."""
         while self.unsent:
             select.select([], [self.sink], [])
             self.flush()

@@ -77,6 +77,12 @@ class Talk:
                 raise AttemptFailed(await d.why_it_ended(greeted=False))
             text = f"the evaluator's host was not ready within {seconds:g} s"
             raise AttemptFailed(failure(Phase.START, "start_timeout", text))
+        if self._hello.dumpable and d.start.phase == "evaluate":
+            text = (
+                f"python3 of the image {d.host.report().image} has no ctypes, without which the runner cannot "
+                "shut what an evaluator starts out of its memory"
+            )
+            raise AttemptFailed(failure(Phase.START, "image_unusable", text))
         for folder, digest in d.trees.items():
             if self._hello.trees.get(folder) != digest:
                 text = f"{folder} in the evaluator's host is not what was sent"

@@ -153,7 +153,7 @@ KINDS: dict[str, KindFacts] = {
         Blame.ENVIRONMENT,
         (Phase.START, Phase.RUN, Phase.EVALUATE),
         "The image lacks what every scoring host needs.",
-        "An evaluator's image needs python3 (3.8 or later), a named one `sleep`.",
+        "An evaluator's image needs python3 (3.8 or later) with ctypes, a named one `sleep`.",
     ),
     "start_failed": KindFacts(
         Blame.ENVIRONMENT,
