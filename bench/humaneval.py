@@ -11,7 +11,7 @@ import anyio
 
 from bench import floor, memory
 from bench.timing import Row
-from scorehost.api import RunOptions, import_humaneval, run
+from scorehost.api import Running, ScoreAsked, import_humaneval, run
 
 DATA = Path(os.environ.get("SCOREHOST_DATA") or Path(__file__).parents[2] / "shared" / "data")
 FILE = "HumanEval.jsonl.gz"
@@ -38,11 +38,10 @@ async def _floors(workers: int) -> Best:
 
 async def _job(dataset: Path, out: Path, workers: int, *, limit: int | None = None) -> tuple[float, int]:
     """Seconds of a whole job, from its options to its summary, and how many attempts it had."""
-    options = RunOptions(
-        dataset=dataset, submissions=("solution",), out=out, concurrency=workers, limit=limit
-    )
+    asked = ScoreAsked(dataset=dataset, submissions=("solution",), limit=limit)
+    running = Running(out=out, concurrency=workers)
     begun = time.perf_counter()
-    outcome = await run(options, lambda _event: None)
+    outcome = await run(asked, running, lambda _event: None)
     wall = time.perf_counter() - begun
     failed = [row for row in outcome.rows if row.status != "PASS"]
     if failed:

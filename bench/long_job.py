@@ -8,7 +8,7 @@ from pathlib import Path
 from bench import datasets, memory
 from bench.floor import client
 from bench.timing import Row
-from scorehost.api import JobOutcome, RunOptions, run
+from scorehost.api import JobOutcome, Running, ScoreAsked, run
 
 ATTEMPTS = 300
 FIRST = 20  # attempts of a job before, after which whatever is loaded once has been loaded
@@ -16,8 +16,8 @@ LABEL = "scorehost.job"
 
 
 async def _job(dataset: Path, out: Path, *, limit: int | None = None) -> JobOutcome:
-    options = RunOptions(dataset=dataset, submissions=("solution",), out=out, limit=limit)
-    outcome = await run(options, lambda _event: None)
+    asked = ScoreAsked(dataset=dataset, submissions=("solution",), limit=limit)
+    outcome = await run(asked, Running(out=out), lambda _event: None)
     failed = [row for row in outcome.rows if row.status != "PASS"]
     if failed or outcome.status != "complete":
         raise RuntimeError(f"{outcome.job_id} is {outcome.status}, {len(failed)} are not PASS: {failed[:1]}")

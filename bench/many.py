@@ -14,7 +14,7 @@ from bench import datasets, memory
 from bench.scripted import passing
 from bench.share import engine_share
 from bench.timing import Row
-from scorehost.api import JobOutcome, RunOptions, run
+from scorehost.api import JobOutcome, Running, ScoreAsked, run
 from scorehost.engine.door import Engine
 from scorehost.engine.memory import MemoryEngine
 from scorehost.engine.memory_process import Launch
@@ -74,12 +74,9 @@ async def job(
                 stop.set()
         met(sitting, kind)
 
-    options = RunOptions(out=out, concurrency=at_a_time, resume=resume)
-    if resume is None:
-        options = RunOptions(
-            out=out, concurrency=at_a_time, dataset=dataset, submissions=("solution",), repeat=repeat
-        )
-    outcome = await run(options, watch, stop, engine=in_memory)
+    asked = ScoreAsked(dataset=dataset, submissions=("solution",), repeat=repeat)
+    running = Running(out=out, concurrency=at_a_time, resume=resume)
+    outcome = await run(None if resume else asked, running, watch, stop, engine=in_memory)
     sitting.ended = time.perf_counter()
     return sitting, outcome
 

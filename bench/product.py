@@ -11,15 +11,16 @@ from tempfile import TemporaryDirectory
 
 import anyio
 
-from scorehost.attempt.order import Order
 from scorehost.attempt.resources import Resources, open_resources
 from scorehost.attempt.score import score
+from scorehost.attempt.work import Work
 from scorehost.engine.door import Engine
 from scorehost.engine.opening import open_engine
 from scorehost.model.ids import AttemptKey, new_job_id
+from scorehost.model.order import Order
 from scorehost.model.result import Result
 from scorehost.spec.loading import load_dataset
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 _numbers = itertools.count(1)
 
@@ -35,9 +36,9 @@ class Scoring:
         """One attempt at a task's own solution; raises when it is not PASS."""
         task = self.bench.dataset.tasks[task_id]
         key = AttemptKey(task_id=task_id, submission="s", sample=next(_numbers))
-        source = Source(folder or task.solution)
+        sample = Sample(folder or task.solution)
         target = self.folder / "attempts" / key.folder
-        result = await score(self.bench, Order(key, task, source), target, lambda _kind, _fields: None)
+        result = await score(self.bench, Order(key, Work(task, sample)), target, lambda _kind, _fields: None)
         if result.status != "PASS":
             raise RuntimeError(f"{key}: {result.error}")
         return result
@@ -65,9 +66,9 @@ async def scoring(dataset: Path, engine: Engine | None = None) -> AsyncIterator[
         folder.mkdir()
         found = load_dataset(dataset)
         first = next(iter(found.tasks.values()))
-        order = Order(AttemptKey(task_id=first.task_id, submission="s"), first, Source())
+        order = Order(AttemptKey(task_id=first.task_id, submission="s"), Work(first, Sample()))
 
-        def upcoming(count: int) -> list[Order]:
+        def upcoming(count: int) -> list[Order[Work]]:
             return [order] * count
 
         async with AsyncExitStack() as stack:

@@ -11,16 +11,17 @@ from typing import Any
 
 import yaml
 
-from scorehost.attempt.order import Order
 from scorehost.attempt.resources import Resources, open_resources
 from scorehost.attempt.score import score
+from scorehost.attempt.work import Work
 from scorehost.engine.door import Engine
 from scorehost.model.ids import AttemptKey
 from scorehost.model.json import parse
+from scorehost.model.order import Order
 from scorehost.model.result import Result
 from scorehost.spec.dataset import Dataset
 from scorehost.spec.loading import load_dataset
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 IMAGE = "scorehost/python:3"
 
@@ -113,7 +114,7 @@ async def score_one(
         folder = runs / job_id / "attempts" / key.folder
         result = await score(
             bench,
-            Order(key, task, Source(submission)),
+            Order(key, Work(task, Sample(submission))),
             folder,
             lambda kind, fields: told.append((kind, fields)),
         )

@@ -61,7 +61,12 @@ def _exec(result: ExecResult) -> Dict[str, Any]:
         "stdout": result.stdout,
         "stderr": result.stderr,
         "truncated": result.truncated,
+        # What an author's own stand-in for a result, written earlier, does not have.
+        "stdout_truncated": getattr(result, "stdout_truncated", False),
+        "stderr_truncated": getattr(result, "stderr_truncated", False),
         "timed_out": result.timed_out,
         "oom_killed": result.oom_killed,
+        "host_lost": getattr(result, "host_lost", False),
+        "reason": getattr(result, "reason", ""),
         "duration_seconds": result.duration_seconds,
     }

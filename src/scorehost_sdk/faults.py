@@ -28,7 +28,7 @@ class UnknownRole(ScoringError):
 
 
 class HostLost(ScoringError):
-    """The host ended and can be given no more; nothing was run."""
+    """The host ended: it can be given no more, or what was left in it before is gone; nothing was run."""
 
 
 class LimitReached(ScoringError):

@@ -16,10 +16,12 @@ def ended(code: Optional[int], stdout: bytes, stderr: bytes, seconds: float) -> 
         "exit_code": code,
         "stdout": base64.b64encode(stdout).decode(),
         "stderr": base64.b64encode(stderr).decode(),
-        "truncated": False,
+        "stdout_truncated": False,
+        "stderr_truncated": False,
         "timed_out": False,
         "oom_killed": False,
         "host_lost": False,
+        "reason": "",
         "duration_seconds": seconds,
     }
 

@@ -222,17 +222,23 @@ def reset(name: Optional[str]) -> Steps[None]:
 def write_file(name: Optional[str], path: str, content: Content) -> Steps[None]:
     """A file in a writable place of a host."""
     data, place = as_bytes(content), _word(path, "path")
+    transfer: Optional[int] = None
     for start_at in range(0, len(data) or 1, PART):
-        message = {"kind": "write_file", "name": name, "path": place, "more": start_at + PART < len(data)}
+        message: Dict[str, Any] = {"kind": "write_file", "name": name, "path": place}
+        message["more"] = start_at + PART < len(data)
         message["data"] = base64.b64encode(data[start_at : start_at + PART]).decode("ascii")
-        yield message, ()
+        message.update(transfer=transfer, offset=start_at)
+        value = yield message, ()
+        transfer = value["transfer"] if value else None
 
 
 def read_file(name: Optional[str], path: str, max_bytes: int) -> Steps[bytes]:
     """The bytes of a file of a host; LimitReached past `max_bytes`."""
     place, content = _word(path, "path"), bytearray()
+    message: Dict[str, Any] = {"kind": "read_file", "name": name, "path": place, "transfer": None}
     while True:
-        value = yield {"kind": "read_file", "name": name, "path": place, "offset": len(content)}, ()
+        value = yield dict(message, offset=len(content)), ()
+        message["transfer"] = value.get("transfer")
         data = base64.b64decode(value["data"])
         content += data
         if len(content) > max_bytes:

@@ -173,16 +173,16 @@ class Channel:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Dict[str, Any]] = loop.create_future()
 
-        def settle(reply: Dict[str, Any]) -> None:
-            if not future.done():
-                future.set_result(reply)
-
         def deliver(reply: Dict[str, Any]) -> None:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(settle, reply)
+                loop.call_soon_threadsafe(lambda: future.cancelled() or future.set_result(reply))  # type: ignore[func-returns-value]
 
-        self._request(message, stdin, deliver)
-        return await future
+        number = self._request(message, stdin, deliver)
+        try:
+            return await future
+        finally:
+            if self._waiting.pop(number, None) is not None:  # cancelled: what it runs must not go on unheard
+                self.post({"kind": "cancel", "request": number})
 
 
 def _harden() -> bool:

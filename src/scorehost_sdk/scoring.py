@@ -55,8 +55,8 @@ class Scoring(_Shared):
     """Scoring hosts of a plain evaluator: every call blocks. Safe to use from several threads.
 
     Raises `UnknownEnvironment` for a name that the task does not declare, `HostLost` when a host can be given
-    no more, `LimitReached` past what an attempt may have, `ScoringError` for other trouble that is no
-    submission's.
+    no more, and once when it ended between two uses (the next use is clean), `LimitReached` past what an
+    attempt may have, `ScoringError` for other trouble that is no submission's.
     """
 
     def exec(

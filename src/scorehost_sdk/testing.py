@@ -19,6 +19,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from scorehost_sdk.agents import Agent, AsyncAgent
+from scorehost_sdk.faults import ScoringError
 from scorehost_sdk.flavour import is_coroutine_function
 from scorehost_sdk.local_agents import LocalAgents
 from scorehost_sdk.local_process import LocalProcess, ended
@@ -179,7 +180,7 @@ class LocalLink:
         self._environments = environments
         self._processes: Dict[int, Tuple[Optional[str], LocalProcess]] = {}
         self._numbers = iter(range(1, 1 << 31))
-        self._written: Dict[str, bytearray] = {}
+        self._written: Dict[int, bytearray] = {}
         self.lines: List[str] = []
 
     def call(
@@ -241,13 +242,16 @@ class LocalLink:
         try:
             running = self._started(name, argv, env, workdir)
         except OSError as error:
-            return ended(126, b"", f"{type(error).__name__}: {argv[0]}\n".encode(), 0.0)
+            if not os.path.isdir(self._at(workdir or _ATTEMPT)):
+                raise ScoringError(f"exec could not be started: no working directory {workdir}") from None
+            code = 127 if isinstance(error, FileNotFoundError) else 126
+            return ended(code, b"", f"{type(error).__name__}: {argv[0]}\n".encode(), 0.0)
         running.send(ahead + base64.b64decode(stdin or ""))
         running.close_stdin()
         value = running.wait(_EXEC_SECONDS if timeout is None else timeout)
         if value is None:
             running.kill()
-            value = dict(running.wait(None) or {}, timed_out=True, exit_code=124)
+            value = dict(running.wait(None) or {}, timed_out=True, exit_code=124, reason="timed_out")
         return value
 
     def _open(
@@ -286,15 +290,20 @@ class LocalLink:
             if owner == name:
                 running.kill()
 
-    def _write_file(self, _ahead: bytes, *, path: str, data: str, more: bool, **_: Any) -> None:
-        content = self._written.setdefault(path, bytearray())
+    def _write_file(
+        self, _ahead: bytes, *, path: str, data: str, more: bool, transfer: Optional[int], **_: Any
+    ) -> Optional[Dict[str, int]]:
+        number = next(self._numbers) if transfer is None else transfer
+        content = self._written.setdefault(number, bytearray())
         content += base64.b64decode(data)
-        if not more:
-            with open(self._at(path), "wb") as file:
-                file.write(self._written.pop(path))
+        if more:
+            return {"transfer": number}
+        with open(self._at(path), "wb") as file:
+            file.write(self._written.pop(number))
+        return None
 
     def _read_file(self, _ahead: bytes, *, path: str, offset: int, **_: Any) -> Dict[str, Any]:
         with open(self._at(path), "rb") as file:
             file.seek(offset)
             data = file.read(1 << 20)
-        return {"data": base64.b64encode(data).decode(), "ended": len(data) < 1 << 20}
+        return {"data": base64.b64encode(data).decode(), "ended": len(data) < 1 << 20, "transfer": 0}

@@ -9,7 +9,7 @@ import pytest
 from adapter_scripts import JUDGE, SESSION
 from http_endpoint import completion, endpoint, sends
 
-from scorehost.adapters.execs import ExecAnswer
+from scorehost.model.exec_result import ExecResult
 from scorehost.spec.roles import Role
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ class Host:
             ("cat", "numbers"): (0, b"[3, 4, 5]"),
         }
         code, stdout = known.get(ask.argv, (1, b""))
-        return ExecAnswer(exit_code=code, stdout=stdout)
+        return ExecResult(exit_code=code, stdout=stdout)
 
 
 async def play(bench, name, request, *arguments, exec_call=None, environment=None):

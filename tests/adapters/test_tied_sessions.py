@@ -9,8 +9,9 @@ import anyio
 import pytest
 from adapter_scripts import SESSION
 
-from scorehost.adapters.execs import ExecAnswer
+from scorehost.adapters.execs import NotRun
 from scorehost.calls.records import observation_lines
+from scorehost.model.exec_result import ExecResult
 
 pytestmark = pytest.mark.anyio
 
@@ -25,14 +26,17 @@ def run(*argv, **more):
 class Host:
     """Answers every exec with its own words, and remembers what was asked."""
 
-    def __init__(self, **answer):
+    def __init__(self, *, refusal="", **answer):
         self.asked = []
+        self.refusal = refusal
         self.answer = answer
 
     async def __call__(self, ask):
         self.asked.append(ask)
+        if self.refusal:
+            raise NotRun(self.refusal)
         fields = {"exit_code": 7, "stdout": b"out \xff", "stderr": b"err", "duration_seconds": 0.5}
-        return ExecAnswer(**{**fields, **self.answer})
+        return ExecResult(**{**fields, **self.answer})
 
 
 async def test_execs_go_to_the_host_and_their_results_come_back(bench):
@@ -49,9 +53,12 @@ async def test_execs_go_to_the_host_and_their_results_come_back(bench):
         "stdout": "out �",
         "stderr": "err",
         "truncated": False,
+        "stdout_truncated": False,
+        "stderr_truncated": False,
         "timed_out": False,
         "oom_killed": False,
         "host_lost": False,
+        "reason": "",
         "duration_seconds": 0.5,
         "error": "",
     }
@@ -153,7 +160,7 @@ async def test_what_the_host_raises_comes_out_as_it_is(bench):
 
 
 async def test_a_refused_exec_is_told_to_the_adapter(bench):
-    host = Host(exit_code=None, error="2000 execs were made already")
+    host = Host(refusal="2000 execs were made already")
     call = await bench.call(ASK + "say(reply(output=run('ls')['error']))", exec_call=host)
     assert call.reply.output == "2000 execs were made already"
 

@@ -35,8 +35,8 @@ async def test_what_waits_for_its_turn_is_expected_next_in_order_and_then_more_o
         assert scorer.upcoming(2) == []
         scores = [asyncio.create_task(scorer.score(task, {"answer": "x"})) for task in ("a", "c", "b")]
         await anyio.wait_all_tasks_blocked()
-        assert [order.task.task_id for order in scorer.upcoming(1)] == ["c"]
-        assert [order.task.task_id for order in scorer.upcoming(4)] == ["c", "b", "b", "b"]
+        assert [order.key.task_id for order in scorer.upcoming(1)] == ["c"]
+        assert [order.key.task_id for order in scorer.upcoming(4)] == ["c", "b", "b", "b"]
     assert all(
         isinstance(found, Exception) for found in await asyncio.gather(*scores, return_exceptions=True)
     )

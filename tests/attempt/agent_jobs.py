@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import yaml
 
+from given import given
 from scorehost import api
 from trial import IMAGE, write_submission, write_task
 
@@ -114,8 +115,8 @@ def job(
     if not run:
         write_submission(root / "handed-in", files)
         options.setdefault("submissions", (f"s={root / 'handed-in'}",))
-    asked = api.RunOptions(dataset=root, out=root / "runs", **options)
-    return anyio.run(api.run, asked, lambda _: None)
+    asked = given(dataset=root, out=root / "runs", **options)
+    return anyio.run(api.run, *asked, lambda _: None)
 
 
 def only(outcome: Any) -> Made:

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from scorehost.attempt.order import Order
 from scorehost.attempt.resources import Resources
 from scorehost.attempt.score import score
+from scorehost.attempt.work import Work
 from scorehost.engine.opening import open_engine
 from scorehost.model.ids import AttemptKey
+from scorehost.model.order import Order
 from scorehost.spec.dataset import Dataset
 from scorehost.spec.loading import load_dataset
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 from trial import Scored, bench_for, score_one, write_submission, write_task
 
 Meet = Callable[[str], None]  # called with the name of each phase, at its begin
@@ -51,7 +52,7 @@ async def attempt(
         if kind == "phase":
             meet(fields["phase"])
 
-    done.result = await score(bench, Order(key, task, Source(submission)), place, emit)
+    done.result = await score(bench, Order(key, Work(task, Sample(submission))), place, emit)
     return done
 
 

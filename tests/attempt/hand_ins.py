@@ -13,8 +13,8 @@ from scorehost.errors import AttemptFailed
 from scorehost.files.tree import name_bytes
 from scorehost.runs.blobs import Blobs
 from scorehost.spec.task import Artifact, TaskSpec
-from scorehost.submissions.intake import HandIn, take_in
-from scorehost.submissions.source import Source
+from scorehost.submissions.intake import Taken, take_in
+from scorehost.submissions.sample import Sample
 
 
 def file_artifact(path: str = "artifacts/a.txt", **more: Any) -> Artifact:
@@ -32,13 +32,13 @@ def spec_of(*artifacts: Artifact, **more: Any) -> TaskSpec:
     return TaskSpec(task_id="t", artifacts=artifacts or (file_artifact(),), **more)
 
 
-def taken(tmp_path: Path, source: Path | Source, *artifacts: Artifact) -> HandIn:
+def taken(tmp_path: Path, source: Path | Sample, *artifacts: Artifact) -> Taken:
     """What is taken in from a folder."""
-    place = source if isinstance(source, Source) else Source(folder=source)
+    place = source if isinstance(source, Sample) else Sample(folder=source)
     return take_in(spec_of(*artifacts), place, Blobs(tmp_path / "blobs"))
 
 
-def refusal(tmp_path: Path, source: Path | Source, *artifacts: Artifact) -> str:
+def refusal(tmp_path: Path, source: Path | Sample, *artifacts: Artifact) -> str:
     """The message of the invalid_submission that taking in must end with; nothing half copied is left."""
     with pytest.raises(AttemptFailed) as caught:
         taken(tmp_path, source, *artifacts)
@@ -57,6 +57,6 @@ def write_raw(folder: Path, files: Mapping[bytes, bytes]) -> None:
         target.write_bytes(data)
 
 
-def contents(hand_in: HandIn) -> dict[bytes, bytes]:
+def contents(hand_in: Taken) -> dict[bytes, bytes]:
     """Name -> content of the artifact `a`."""
     return {name_bytes(entry.path): entry.source.read_bytes() for entry in hand_in.artifacts["a"].entries}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
-from anyio.abc import ByteStream, SocketStream
+
+from scorehost.engine.unix_stream import UnixStream
 
 
 @dataclass(slots=True)
@@ -30,28 +32,43 @@ class Passage:
 
 
 @asynccontextmanager
-async def passage(socket: Path, engine: str) -> AsyncIterator[Passage]:
-    """A passage at `socket` to the engine's own socket."""
-    way = Passage(socket)
-    listener = await anyio.create_unix_listener(socket)
+async def passage(path: Path, engine: str) -> AsyncIterator[Passage]:
+    """A passage at `path` to the engine's own socket.
 
-    async def serve(client: SocketStream) -> None:
-        async with client, await anyio.connect_unix(engine) as server, anyio.create_task_group() as pair:
+    Over our own streams: a future of anyio's listener and unix stream is set twice (InvalidStateError in the
+    event loop) when the passage is closed in the turn of the loop in which bytes or a connection come.
+    """
+    way = Passage(path)
+
+    async def serve(client: UnixStream) -> None:
+        async with client, await UnixStream.connect(engine) as server, anyio.create_task_group() as pair:
             pair.start_soon(pump, client, server)
             pair.start_soon(pump, server, client)
 
-    async def listen() -> None:
+    async def listen(listener: socket.socket) -> None:
         with way._scope:
-            async with listener:
-                await listener.serve(serve)
+            async with anyio.create_task_group() as served:
+                while True:
+                    await anyio.wait_readable(listener)
+                    connection, _ = listener.accept()
+                    connection.settimeout(0)
+                    accepted.append(connection)
+                    served.start_soon(serve, UnixStream(connection))
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(listen)
-        yield way
-        way.close()
+    accepted: list[socket.socket] = []
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen(64)
+        listener.settimeout(0)
+        async with anyio.create_task_group() as group:
+            group.start_soon(listen, listener)
+            yield way
+            way.close()
+        for connection in accepted:  # the last ones may have been taken and not yet served
+            connection.close()
 
 
-async def pump(source: ByteStream, target: ByteStream) -> None:
+async def pump(source: UnixStream, target: UnixStream) -> None:
     """Bytes one way, then the half-close."""
     try:
         async for data in source:

@@ -10,14 +10,15 @@ from hand_ins import spec_of, taken
 from scorehost.attempt.digests import TaskTrees, Tools, profile_digest, scoring_digests
 from scorehost.attempt.inputs import evaluator_inputs
 from scorehost.attempt.layout import laid_out
-from scorehost.attempt.order import Order
+from scorehost.attempt.work import Work
 from scorehost.errors import AttemptFailed
 from scorehost.model.ids import AttemptKey
+from scorehost.model.order import Order
 from scorehost.runs.blobs import Blobs
 from scorehost.spec.loading import load_dataset
 from scorehost.spec.task import Artifact, Evaluation, InputRow
 from scorehost.submissions.intake import take_in
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 from trial import write_task
 
 FILE = Artifact(id="f", path="artifacts/out/f.txt")
@@ -30,7 +31,7 @@ def hand_in(tmp_path):
     (tmp_path / "s/artifacts/out/f.txt").write_text("f")
     (tmp_path / "s/workspace/code/sub/empty").mkdir(parents=True)
     (tmp_path / "s/workspace/code/sub/x.py").write_text("x")
-    return take_in(spec_of(FILE, TREE), Source(tmp_path / "s"), Blobs(tmp_path / "b"))
+    return take_in(spec_of(FILE, TREE), Sample(tmp_path / "s"), Blobs(tmp_path / "b"))
 
 
 def test_without_inputs_every_artifact_stands_at_its_own_path(hand_in):
@@ -51,14 +52,14 @@ def test_inputs_move_artifacts_to_their_targets_and_leave_others_out(hand_in):
 
 
 def test_an_artifact_that_is_missing_has_no_path(tmp_path):
-    layout = laid_out(spec_of(FILE, TREE), take_in(spec_of(FILE, TREE), Source(), Blobs(tmp_path / "b")))
+    layout = laid_out(spec_of(FILE, TREE), take_in(spec_of(FILE, TREE), Sample(), Blobs(tmp_path / "b")))
     assert layout.paths == {}
     assert [row.artifact for row in layout.rows] == ["f", "t"]
 
 
 def test_an_empty_tree_is_present_and_has_its_folder(tmp_path):
     (tmp_path / "s/workspace/code").mkdir(parents=True)
-    empty = take_in(spec_of(TREE), Source(tmp_path / "s"), Blobs(tmp_path / "b"))
+    empty = take_in(spec_of(TREE), Sample(tmp_path / "s"), Blobs(tmp_path / "b"))
     layout = laid_out(spec_of(TREE), empty)
     assert layout.paths == {"t": "/attempt/workspace/code"}
     assert layout.workspace.folders == ("code",)
@@ -77,7 +78,7 @@ def test_an_empty_tree_is_present_and_has_its_folder(tmp_path):
 )
 def test_the_seed_is_the_first_63_bits_of_the_sha256_of_its_four_words(tmp_path, hand_in, key, seed):
     dataset = load_dataset(write_task(tmp_path / "d", "x = 1\n", parameters={"k": [1]}))
-    order = Order(key, dataset.tasks["t"], Source(), number=5)
+    order = Order(key, Work(dataset.tasks["t"], Sample()), number=5)
     inputs = evaluator_inputs(order, laid_out(spec_of(FILE, TREE), hand_in))
     assert inputs["task"] == {
         "task_id": key.task_id,

@@ -20,7 +20,7 @@ from scorehost.errors import AttemptFailed, DiskFull, Interrupted
 from scorehost.runs.blobs import Blobs
 from scorehost.submissions import intake
 from scorehost.submissions.intake import take_in
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 AT = "artifacts/a.txt"
 
@@ -144,7 +144,7 @@ def open_place(tmp_path_factory):
 def test_what_is_not_there_is_no_error(tmp_path, folder):
     assert taken(tmp_path, folder).artifacts == {}
     assert taken(tmp_path, folder, file_artifact("workspace/deep/er/x")).artifacts == {}
-    assert taken(tmp_path, Source()).artifacts == {}
+    assert taken(tmp_path, Sample()).artifacts == {}
 
 
 def test_a_submission_folder_that_is_not_there_is_refused(tmp_path):
@@ -153,7 +153,7 @@ def test_a_submission_folder_that_is_not_there_is_refused(tmp_path):
 
 
 def test_a_hand_in_that_was_refused_before_says_why(tmp_path):
-    assert refusal(tmp_path, Source(refused="x.zip holds a link")) == "x.zip holds a link"
+    assert refusal(tmp_path, Sample(refused="x.zip holds a link")) == "x.zip holds a link"
 
 
 def test_exactly_max_bytes_is_taken_and_one_more_is_refused(tmp_path, folder):
@@ -362,7 +362,7 @@ class Growing(Blobs):
 
 def test_a_file_that_grows_while_it_is_copied_is_scored_as_it_was_hashed(tmp_path, folder):
     (folder / AT).write_bytes(b"start")
-    hand_in = take_in(spec_of(), Source(folder), Growing(tmp_path / "blobs", folder / AT, times=3))
+    hand_in = take_in(spec_of(), Sample(folder), Growing(tmp_path / "blobs", folder / AT, times=3))
     (entry,) = hand_in.artifacts["a"].entries
     assert entry.source.read_bytes() == b"startmoremoremore"
     assert entry.size == 17
@@ -374,7 +374,7 @@ def test_a_file_that_grows_for_ever_is_refused_at_its_limit(tmp_path, folder):
     with pytest.raises(AttemptFailed, match=f"{AT} grew while it was copied, past 50 bytes"):
         take_in(
             spec_of(file_artifact(max_bytes=50)),
-            Source(folder),
+            Sample(folder),
             Growing(tmp_path / "blobs", folder / AT, times=-1),
         )
     assert list((tmp_path / "blobs" / "incoming").iterdir()) == []
@@ -384,7 +384,7 @@ def test_what_grows_counts_into_the_total(tmp_path, folder, monkeypatch):
     monkeypatch.setattr(intake._Till, "__init__", _till_of_20_bytes)
     (folder / AT).write_bytes(b"start")
     with pytest.raises(AttemptFailed, match="in all, reached at"):
-        take_in(spec_of(), Source(folder), Growing(tmp_path / "blobs", folder / AT, times=-1))
+        take_in(spec_of(), Sample(folder), Growing(tmp_path / "blobs", folder / AT, times=-1))
 
 
 def _till_of_20_bytes(self, blobs, stopped):
@@ -400,12 +400,12 @@ def test_a_copy_that_nobody_waits_for_any_more_stops_and_leaves_nothing(tmp_path
         return len(asked) > 3
 
     with pytest.raises(Interrupted):
-        take_in(spec_of(), Source(folder), Blobs(tmp_path / "blobs"), stopped)
+        take_in(spec_of(), Sample(folder), Blobs(tmp_path / "blobs"), stopped)
     assert list((tmp_path / "blobs" / "incoming").iterdir()) == []
 
 
 def test_a_text_is_the_artifacts_bytes(tmp_path):
-    source = Source(texts={"a": "é\r\n\N{SNAKE}"})
+    source = Sample(texts={"a": "é\r\n\N{SNAKE}"})
     assert contents(taken(tmp_path, source)) == {b"": b"\xc3\xa9\r\n\xf0\x9f\x90\x8d"}
 
 
@@ -418,4 +418,4 @@ def test_a_text_is_the_artifacts_bytes(tmp_path):
     ],
 )
 def test_a_text_that_cannot_be_the_artifact_is_refused(tmp_path, text, artifact, said):
-    assert refusal(tmp_path, Source(texts={"a": text}), artifact) == said
+    assert refusal(tmp_path, Sample(texts={"a": text}), artifact) == said

@@ -11,6 +11,7 @@ import anyio
 import pytest
 from agent_jobs import job, only, write_job
 
+from given import given
 from scorehost import api
 from scorehost.attempt.agreement import disagreements
 from trial import IMAGE, write_submission
@@ -333,14 +334,14 @@ def test_a_job_that_is_stopped_while_a_judge_is_asked_leaves_no_adapter_alive(tm
     judge = f"open({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(300)"
     root = write_job(tmp_path, PIPELINE, {"judge": (judge, {})}, parameters=PARAMETERS)
     write_submission(root / "handed-in")
-    options = api.RunOptions(dataset=root, out=root / "runs", submissions=(f"s={root / 'handed-in'}",))
+    options = given(dataset=root, out=root / "runs", submissions=(f"s={root / 'handed-in'}",))
     outcomes = []
 
     async def stopped():
         stop = anyio.Event()
 
         async def run():
-            outcomes.append(await api.run(options, lambda _: None, stop))
+            outcomes.append(await api.run(*options, lambda _: None, stop))
 
         with anyio.fail_after(40):
             async with anyio.create_task_group() as group:

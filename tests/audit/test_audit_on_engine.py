@@ -14,10 +14,11 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
 
 def audit(root, tmp_path):
-    options = api.RunOptions(dataset=root, out=tmp_path / "runs", repeat=2)
+    asked = api.ScoreAsked(dataset=root, repeat=2)
 
     async def main():
-        return await api.audit(options, lambda _event: None, attacks=True)
+        running = api.Running(out=tmp_path / "runs")
+        return await api.audit(asked, running, lambda _event: None, attacks=True)
 
     return anyio.run(main)
 

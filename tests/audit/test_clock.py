@@ -8,8 +8,9 @@ import sys
 
 from scripted_jobs import make_dataset, make_task
 
-from scorehost.audit.clock import MODULE, SHIFT_SECONDS, asked_of_clock, clock_readers, with_moved_clock
-from scorehost.jobs.options import RunOptions
+from scorehost.audit.clock import MODULE, SHIFT_SECONDS, clock_readers, solutions_ahead, with_moved_clock
+from scorehost.scoring.asked import ScoreAsked
+from scorehost.scoring.choosing import choose
 
 EVALUATOR = """
 import time
@@ -30,7 +31,7 @@ def evaluate(inputs):
 def test_every_way_of_asking_for_the_time_is_answered_ahead(tmp_path):
     task = make_task(tmp_path, "t")
     task.code["evaluator.py"].write_text(EVALUATOR)
-    assert clock_readers({"t": task}) == ["t"]
+    assert clock_readers([task]) == ["t"]
     dataset = with_moved_clock(make_dataset(tmp_path, task), ["t"], tmp_path)
     moved = dataset.tasks["t"]
     assert moved.spec.evaluation.entrypoint == f"{MODULE}:evaluate"
@@ -54,12 +55,16 @@ def test_every_way_of_asking_for_the_time_is_answered_ahead(tmp_path):
 
 
 def test_an_evaluator_that_asks_for_no_time_is_not_scored_again(tmp_path):
-    assert clock_readers({"t": make_task(tmp_path, "t")}) == []
+    assert clock_readers([make_task(tmp_path, "t")]) == []
 
 
 def test_only_solutions_of_the_chosen_tasks_are_scored_with_the_clock_moved(tmp_path):
-    given = RunOptions(submissions=("empty",), staged=tmp_path, repeat=2, tags=("x",))
-    asked = asked_of_clock(given, ["t"], tmp_path / "job" / "clock")
-    assert asked.out == tmp_path / "job" / "clock"
+    dataset = make_dataset(tmp_path, make_task(tmp_path, "t", tags=("x",)), make_task(tmp_path, "u"))
+    given = ScoreAsked(submissions=("empty",), staged=tmp_path, repeat=2, tags=("x",))
+    ahead = solutions_ahead(choose(given, dataset), ["t"], tmp_path / "job" / "clock")
+    asked = ahead.asked
+    assert [path.name for path in (tmp_path / "job" / "clock").iterdir()] == ["t.py"]
+    assert [task.task_id for task in ahead.tasks] == ["t"]
+    assert ahead.tasks[0].spec.evaluation.entrypoint == f"{MODULE}:evaluate"
     assert (asked.tasks, asked.submissions, asked.repeat) == (("t",), ("solution",), 1)
     assert (asked.staged, asked.tags) == (None, ())

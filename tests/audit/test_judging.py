@@ -7,12 +7,13 @@ import itertools
 import pytest
 from scripted_jobs import Script, make_dataset, make_task, run
 
-from scorehost.audit.asking import asked_audit
+from scorehost.audit.asking import with_made_up
 from scorehost.audit.report import report_of
 from scorehost.audit.staging import read_kit
 from scorehost.errors import UsageError
-from scorehost.jobs.options import RunOptions
 from scorehost.model.failure import Phase
+from scorehost.scoring.asked import ScoreAsked
+from scorehost.scoring.choosing import choose
 from scorehost.spec.dataset import Expectation
 
 FAIL = {"status": "FAIL"}
@@ -38,13 +39,14 @@ def with_task(root, *, expected=None, answer="41\n17\n", path="artifacts/answer.
 
 
 def audited(root, dataset, verdict, *, attacks=True, repeat=2):
-    options = RunOptions(dataset=dataset.root, out=root / "runs", repeat=repeat)
-    asked = asked_audit(options, dataset, attacks=attacks)
+    chosen = choose(ScoreAsked(dataset=dataset.root, repeat=repeat), dataset)
+    chosen = with_made_up(chosen, root / "runs", attacks=attacks)
+    asked = chosen.asked
     script = Script(verdict)
     outcome = run(
         root, dataset, script, submissions=asked.submissions, staged=asked.staged, repeat=repeat, name="audit"
     )
-    return report_of(outcome, asked, dataset, seconds=1.0), script
+    return report_of(outcome, chosen, seconds=1.0), script
 
 
 def kinds(report, level="defect"):
@@ -192,7 +194,8 @@ def test_without_attacks_none_is_handed_in(tmp_path, dataset):
 
 
 def test_an_audit_that_is_taken_up_again_hands_in_the_same(tmp_path, dataset):
-    asked = asked_audit(RunOptions(dataset=dataset.root, out=tmp_path / "runs"), dataset, attacks=True)
+    chosen = choose(ScoreAsked(dataset=dataset.root), dataset)
+    asked = with_made_up(chosen, tmp_path / "runs", attacks=True).asked
     words = {"submissions": asked.submissions, "staged": asked.staged}
     script = Script(honest)
     first = run(tmp_path, dataset, script, **words)

@@ -6,18 +6,21 @@ import json
 import os
 import shlex
 import time
+from pathlib import Path
 
 import anyio
 import pytest
 from archived import Archiving
 from scripted_jobs import Script, make_dataset, make_task, run
 
-from scorehost.audit.asking import asked_audit
+from scorehost.api.running import resolved
+from scorehost.audit.asking import with_made_up
 from scorehost.audit.report import report_of, told_before
 from scorehost.errors import UsageError
-from scorehost.jobs.options import RunOptions
-from scorehost.jobs.resume import resumed_options
+from scorehost.jobs.running import Running
 from scorehost.model.failure import Phase
+from scorehost.scoring.asked import ScoreAsked
+from scorehost.scoring.choosing import choose
 
 FAIL = {"status": "FAIL"}
 RIGHT = b"41\n17\n"
@@ -36,8 +39,14 @@ def sound(_order, files):
     return {} if files.get("answer") == RIGHT else FAIL
 
 
+def made_up(dataset, *, attacks=False, **asked):
+    chosen = choose(ScoreAsked(dataset=dataset.root, **asked), dataset)
+    return with_made_up(chosen, dataset.root / "runs", attacks=attacks)
+
+
 def audited(dataset, verdict, **changes):
-    asked = asked_audit(RunOptions(dataset=dataset.root, out=dataset.root / "runs"), dataset, attacks=True)
+    chosen = made_up(dataset, attacks=True)
+    asked = chosen.asked
     outcome = run(
         dataset.root,
         dataset,
@@ -46,7 +55,7 @@ def audited(dataset, verdict, **changes):
         staged=asked.staged,
         **changes,
     )
-    return report_of(outcome, asked, dataset, seconds=1.0), asked
+    return report_of(outcome, chosen, seconds=1.0), asked
 
 
 def test_of_a_finished_audit_one_folder_stays(dataset):
@@ -87,20 +96,21 @@ def test_what_was_staged_stays_while_the_machinery_left_something_unscored(datas
 
 def test_a_finished_audit_that_is_taken_up_again_tells_its_report_and_scores_nothing(dataset):
     report, _asked = audited(dataset, sound)
-    again = resumed_options(RunOptions(out=dataset.root / "runs", resume=report.job_id))
-    assert told_before(again) == report
+    _, again, running = resolved(None, Running(out=dataset.root / "runs", resume=report.job_id))
+    assert told_before(again, Path(running.resume)) == report
     with pytest.raises(UsageError, match="What the audit handed in is not in"):
         run(dataset.root, dataset, Archiving(sound), resume=report.job_id)
 
 
 def with_clock(dataset, score, **changes):
     """The report of an audit whose second job, with the clock moved, was scored by `score`."""
-    asked = asked_audit(RunOptions(dataset=dataset.root, out=dataset.root / "runs"), dataset, attacks=False)
+    chosen = made_up(dataset)
+    asked = chosen.asked
     words = {"submissions": asked.submissions, "staged": asked.staged}
     outcome = run(dataset.root, dataset, Archiving(sound), **words)
     changes |= {"submissions": ("solution",), "out": outcome.folder / "clock"}
     moved = run(dataset.root, dataset, score, **changes)
-    return report_of(outcome, asked, dataset, moved=moved, seconds=1.0), asked
+    return report_of(outcome, chosen, moved=moved, seconds=1.0), asked
 
 
 def test_an_audit_whose_second_job_is_broken_off_has_not_come_to_its_end(dataset):
@@ -132,13 +142,12 @@ def test_repeats_that_differ_are_shown_again_by_a_run_with_as_many_repeats(datas
     def moody(order, files):
         return {"score": next(scores)} if order.key.submission == "solution" else sound(order, files)
 
-    asked = asked_audit(
-        RunOptions(dataset=dataset.root, out=dataset.root / "runs", repeat=2), dataset, attacks=False
-    )
+    chosen = made_up(dataset, repeat=2)
+    asked = chosen.asked
     outcome = run(
         dataset.root, dataset, Archiving(moody), submissions=asked.submissions, staged=asked.staged, repeat=2
     )
-    report = report_of(outcome, asked, dataset, seconds=1.0)
+    report = report_of(outcome, chosen, seconds=1.0)
     (found,) = (one for one in report.findings if one.level == "defect")
     assert found.command == "scorehost run . --task t --submission solution --repeat 2"
 
@@ -148,11 +157,10 @@ def test_repeats_that_differ_are_shown_again_by_a_run_with_as_many_repeats(datas
 )
 def test_a_command_names_private_gold_and_other_profiles(dataset, extra, words):
     place = dataset.root / "other"
-    asked = asked_audit(
-        RunOptions(dataset=dataset.root, out=dataset.root / "runs", **{extra: place}), dataset, attacks=True
-    )
+    chosen = made_up(dataset, attacks=True, **{extra: place})
+    asked = chosen.asked
     outcome = run(dataset.root, dataset, Archiving(), submissions=asked.submissions, staged=asked.staged)
-    report = report_of(outcome, asked, dataset, seconds=1.0)
+    report = report_of(outcome, chosen, seconds=1.0)
     (found,) = (one for one in report.findings if one.submission == "empty-file")
     archived = f"runs/{report.job_id}/attempts/t/empty-file/1.1"
     line = ["scorehost", "run", ".", "--task", "t", "--submission", f"empty-file={archived}", *words]

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
 import pytest
 
-from scorehost.attempt.resources import open_resources
-from scorehost.attempt.score import score
+from given import given
+from scorehost.api.running import resolved
 from scorehost.engine.door import Engine
-from scorehost.jobs.options import RunOptions
+from scorehost.engine.opening import open_engine
 from scorehost.jobs.outcome import JobEvent, JobOutcome
 from scorehost.jobs.run import run_job
-from scorehost.jobs.scoring import Clock, JobPlace, Score
+from scorehost.jobs.scoring import Clock
+from scorehost.scoring.choosing import choose
+from scorehost.scoring.kind import ScoreKind
+from scorehost.scoring.sitting import ScoreSitting
 from scorehost.spec.loading import load_dataset
 
 
@@ -100,30 +100,14 @@ class Runner:
         if "resume" not in asked:
             asked = {"dataset": root, "submissions": ("solution",), **asked}
 
-        @asynccontextmanager
-        async def scoring(place: JobPlace) -> AsyncIterator[Score]:
-            bench = open_resources(
-                engine,
-                dataset,
-                job_id=place.job_id,
-                folder=place.folder,
-                say=self.said.append,
-                upcoming=place.upcoming,
-            )
-            async with bench as opened:
-                yield functools.partial(score, opened)
-
-        async def ping() -> None:
-            await engine.info()
-
+        wanted, running = given(out=self.out, **asked)
+        kind = ScoreKind(open_engine)
+        if running.resume is not None:
+            kind, wanted, running = resolved(None, running)
+        chosen = choose(wanted, dataset)
+        sitting = ScoreSitting(chosen, running, engine, self.said.append, running.concurrency)
         return await run_job(
-            RunOptions(out=self.out, **asked),
-            dataset,
-            scoring,
-            self.events.append,
-            ping=ping,
-            stop=stop or anyio.Event(),
-            clock=clock,
+            kind, sitting, running, self.events.append, stop=stop or anyio.Event(), clock=clock
         )
 
     def kinds(self) -> list[str]:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import anyio
 import pytest
@@ -53,12 +54,11 @@ def lock(dataset, *images):
 
 
 def locked_run(dataset, *images):
-    options = api.RunOptions(
-        dataset=dataset, out=dataset / "runs", submissions=("solution",), locked=True, retry_errors=0
-    )
+    asked = api.ScoreAsked(dataset=dataset, submissions=("solution",))
+    running = api.Running(out=dataset / "runs", locked=True, retry_errors=0)
 
     async def main():
-        return await api.run(options, lambda _event: None, engine=opener(*images))
+        return await api.run(asked, running, lambda _event: None, engine=opener(*images))
 
     return anyio.run(main)
 
@@ -83,7 +83,7 @@ def test_what_is_not_on_the_engine_cannot_be_pinned(dataset):
     [
         ("tasks/count-words/evaluator.py", "count-words: evaluator.py, lib/ or shared/ changed"),
         ("tasks/count-words/evaluation/expected.json", "count-words: gold changed"),
-        ("tasks/count-words/task.yaml", "count-words: task.yaml changed"),
+        ("tasks/count-words/task.yaml", "count-words: task.yaml or dataset.yaml changed"),
         ("dataset.yaml", "the dataset is data 0.2.0, locked is data 0.1.0"),
     ],
 )
@@ -125,9 +125,9 @@ def test_check_warns_of_a_tag_that_may_move(dataset):
     assert api.moving_tags(dataset) == []
 
 
-def changes_after(options, act):
+def changes_after(asked, act, out=Path("runs")):
     """What `wait_for_change` gives when `act` happens during its first sleep."""
-    before = api.snapshot(options)
+    before = api.snapshot(asked, out)
     sleeps = []
 
     def sleep(seconds):
@@ -142,18 +142,18 @@ def changes_after(options, act):
 def test_a_change_of_a_task_or_of_the_submission_is_seen(dataset, tmp_path):
     hand_in = tmp_path / "mine"
     hand_in.mkdir()
-    options = api.RunOptions(dataset=dataset, out=dataset / "runs", submissions=(f"me={hand_in}",))
+    asked = api.ScoreAsked(dataset=dataset, submissions=(f"me={hand_in}",))
     gold = dataset / "tasks/count-words/evaluation/expected.json"
-    assert changes_after(options, lambda: os.utime(gold, ns=(1, 1))) == [str(gold)]
-    assert changes_after(options, lambda: (hand_in / "new.txt").write_text("x")) == [str(hand_in / "new.txt")]
-    assert changes_after(options, gold.unlink) == [str(gold)]
+    assert changes_after(asked, lambda: os.utime(gold, ns=(1, 1))) == [str(gold)]
+    assert changes_after(asked, lambda: (hand_in / "new.txt").write_text("x")) == [str(hand_in / "new.txt")]
+    assert changes_after(asked, gold.unlink) == [str(gold)]
 
 
 def test_other_tasks_jobs_and_caches_are_not_watched(dataset):
     for path in ("tasks/count-words/__pycache__/x.pyc", "runs/1/job.json", "notes.txt"):
         (dataset / path).parent.mkdir(parents=True, exist_ok=True)
         (dataset / path).write_text("x")
-    found = api.snapshot(api.RunOptions(dataset=dataset, out=dataset / "runs", submissions=("solution",)))
+    found = api.snapshot(api.ScoreAsked(dataset=dataset, submissions=("solution",)), dataset / "runs")
     names = {path.removeprefix(f"{dataset}/") for path in found.files}
     assert "tasks/count-words/evaluator.py" in names
     assert not names & {"tasks/count-words/__pycache__/x.pyc", "runs/1/job.json", "notes.txt"}
@@ -167,34 +167,34 @@ def second_task(dataset):
 
 def test_a_new_task_is_seen_unless_the_tasks_were_chosen(dataset):
     new = str(dataset / "tasks/second/task.yaml")
-    options = api.RunOptions(dataset=dataset, out=dataset / "runs", submissions=("solution",))
-    assert changes_after(options, lambda: second_task(dataset)) == [new]
-    chosen = api.snapshot(dataclasses.replace(options, tasks=("count-*",)))
+    asked = api.ScoreAsked(dataset=dataset, submissions=("solution",))
+    assert changes_after(asked, lambda: second_task(dataset)) == [new]
+    chosen = api.snapshot(dataclasses.replace(asked, tasks=("count-*",)), dataset / "runs")
     assert new not in chosen.files
 
 
 def test_a_file_has_one_name_wherever_the_dataset_is_typed_from(dataset, monkeypatch):
     monkeypatch.chdir(dataset)
     path = dataset / "tasks/count-words/task.yaml"
-    options = api.RunOptions(submissions=("solution",))
-    assert changes_after(options, lambda: path.write_text("nonsense: true")) == [str(path)]
+    asked = api.ScoreAsked(submissions=("solution",))
+    assert changes_after(asked, lambda: path.write_text("nonsense: true")) == [str(path)]
 
 
 def test_what_was_not_watched_before_is_no_change_when_the_dataset_stops_loading(dataset):
     (dataset / "notes.txt").write_text("x")
     path = dataset / "tasks/count-words/task.yaml"
-    options = api.RunOptions(dataset=dataset, out=dataset / "runs", submissions=("solution",))
-    assert changes_after(options, lambda: path.write_text("nonsense: true")) == [str(path)]
+    asked = api.ScoreAsked(dataset=dataset, submissions=("solution",))
+    assert changes_after(asked, lambda: path.write_text("nonsense: true")) == [str(path)]
 
 
 def test_after_a_change_of_one_task_that_task_alone_is_scored_again(dataset):
     second_task(dataset)
-    before = api.snapshot(api.RunOptions(dataset=dataset, submissions=("solution",), limit=2))
+    before = api.snapshot(api.ScoreAsked(dataset=dataset, submissions=("solution",), limit=2), Path("runs"))
     assert set(before.tasks) == {"count-words", "second"}
     asked = api.narrowed(before, [str(dataset / "tasks/second/evaluator.py")])
     assert (asked.tasks, asked.limit) == (("second",), None)
     shared = [str(dataset / "tasks/second/evaluator.py"), str(dataset / "shared/answers.py")]
-    assert api.narrowed(before, shared) is before.options
+    assert api.narrowed(before, shared) is before.asked
 
 
 def test_watching_runs_again_after_a_change_and_survives_files_that_do_not_load(dataset, monkeypatch, capsys):
@@ -215,7 +215,7 @@ def test_watching_runs_again_after_a_change_and_survives_files_that_do_not_load(
         return 1
 
     monkeypatch.setattr(api, "wait_for_change", wait, raising=False)
-    assert watching.watch(api.RunOptions(dataset=dataset), once) == 1
+    assert watching.watch(api.ScoreAsked(dataset=dataset), Path("runs"), once) == 1
     assert runs == [(), ("count-words",), ()]
     said = capsys.readouterr().err
     assert f"changed: {evaluator}; again: count-words\n" in said

@@ -34,8 +34,8 @@ def ran(monkeypatch):
     """Replaces the running of a job; gives the options that it was asked with, and takes its outcome."""
     seen = {"outcome": outcome([row()])}
 
-    async def run(options, watch):
-        seen["options"] = options
+    async def run(asked, running, watch):
+        seen.update(asked=asked, running=running)
         return seen["outcome"]
 
     monkeypatch.setattr(scorehost.api, "run", run, raising=False)
@@ -91,14 +91,14 @@ def test_an_option_of_a_later_version_is_refused_and_never_ignored(args, ran):
     result = call(*args)
     assert result.exit_code == 2
     assert f"{args[1]}: not yet" in result.stderr
-    assert "options" not in ran
+    assert "asked" not in ran
 
 
 def test_scoring_in_the_run_phases_container_is_allowed_by_its_option_alone(ran):
     assert call("run").exit_code == 0
-    assert ran["options"].allow_shared_host is False
+    assert ran["running"].allow_shared_host is False
     assert call("run", "--allow-shared-host").exit_code == 0
-    assert ran["options"].allow_shared_host is True
+    assert ran["running"].allow_shared_host is True
 
 
 def test_an_unknown_command_or_option_is_a_usage_error():
@@ -110,7 +110,7 @@ def test_set_takes_strict_json_and_else_text(ran):
     pairs = ["a=1", "b=true", 'c={"x": [1.5, null]}', "d=hello world", "e=", "f=k=v", 'g="1"', "h=[INST] go"]
     result = call("run", *(word for pair in pairs for word in ("--set", pair)))
     assert result.exit_code == 0, result.output
-    assert ran["options"].parameters == {
+    assert ran["asked"].parameters == {
         "a": 1,
         "b": True,
         "c": {"x": [1.5, None]},
@@ -127,7 +127,7 @@ def test_a_set_that_is_neither_is_refused(pair, ran):
     result = call("run", "--set", pair)
     assert result.exit_code == 2
     assert "--set" in result.stderr
-    assert "options" not in ran
+    assert "asked" not in ran
 
 
 def test_a_key_that_is_set_twice_is_refused(ran):
@@ -146,31 +146,31 @@ def test_every_option_of_run_reaches_the_job(ran, tmp_path):
         --fail-fast --exit-on error --fail-under 0.5 --allow-unenforced --private"""
     result = call("run", *words.split())
     assert result.exit_code == 0, result.output
-    options = ran["options"]
-    assert (options.dataset, options.tasks, options.tags, options.limit) == (folder, ("a", "b*"), ("t",), 3)
-    assert (options.submissions, options.submissions_dir) == (("solution", "n=p"), folder)
-    assert (options.predictions, options.repeat, options.samples, options.concurrency) == (file, 2, 4, 5)
-    assert (options.profiles, options.gold, options.out, options.name) == (file, folder, folder, "label")
-    assert options.retry_errors == 1
-    assert (options.fail_fast, options.exit_on, options.fail_under) == (True, "error", 0.5)
-    assert (options.allow_unenforced, options.private) == (True, True)
+    asked, running = ran["asked"], ran["running"]
+    assert (asked.dataset, asked.tasks, asked.tags, asked.limit) == (folder, ("a", "b*"), ("t",), 3)
+    assert (asked.submissions, asked.submissions_dir) == (("solution", "n=p"), folder)
+    assert (asked.predictions, asked.repeat, asked.samples, running.concurrency) == (file, 2, 4, 5)
+    assert (asked.profiles, asked.gold, running.out, asked.name) == (file, folder, folder, "label")
+    assert running.retry_errors == 1
+    assert (running.fail_fast, running.exit_on, running.fail_under) == (True, "error", 0.5)
+    assert (running.allow_unenforced, running.private) == (True, True)
 
 
 def test_a_resume_names_its_job_and_what_to_run_again(ran, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert call("run", "--resume", "latest", "--rerun", "error:host_lost").exit_code == 0
-    options = ran["options"]
-    assert (options.resume, options.rerun, options.dataset) == ("latest", "error:host_lost", Path())
+    asked, running = ran["asked"], ran["running"]
+    assert (running.resume, running.rerun, asked.dataset) == ("latest", "error:host_lost", Path())
     # A dataset that was typed is told from none, also the folder that one is in.
     assert call("run", ".", "--resume", "latest").exit_code == 0
-    assert ran["options"].dataset == tmp_path
+    assert ran["asked"].dataset == tmp_path
 
 
 def test_a_typed_repeat_is_refused_beside_resume_whatever_it_says(ran):
     result = call("run", "--resume", "latest", "--repeat", "1")
     assert result.exit_code == 2
     assert "--repeat cannot go with --resume" in result.stderr
-    assert "options" not in ran
+    assert "asked" not in ran
 
 
 @pytest.mark.parametrize("status", [0, 1, 2, 3, 130])
@@ -211,7 +211,7 @@ def test_json_is_one_document_too_when_files_are_wrong(tmp_path):
 
 
 def test_json_is_one_document_too_when_the_engine_or_a_word_is_wrong(ran, monkeypatch):
-    async def run(options, watch):
+    async def run(_asked, _running, watch):
         raise scorehost.errors.EngineUnreachable("Nothing listens.", hint="Start it.")
 
     monkeypatch.setattr(scorehost.api, "run", run)
@@ -247,7 +247,7 @@ def test_a_job_that_stopped_early_says_why(ran):
 
 
 def test_an_error_of_ours_is_its_message_and_hint_without_a_traceback(ran, monkeypatch):
-    async def run(options, watch):
+    async def run(_asked, _running, watch):
         raise scorehost.errors.EngineUnreachable("Nothing listens at x\x1b[2J.", hint="Start it.")
 
     monkeypatch.setattr(scorehost.api, "run", run)
@@ -258,7 +258,7 @@ def test_an_error_of_ours_is_its_message_and_hint_without_a_traceback(ran, monke
 
 
 def test_errors_of_ours_inside_a_group_are_told_the_same_way(ran, monkeypatch):
-    async def run(options, watch):
+    async def run(_asked, _running, watch):
         raise ExceptionGroup(
             "g", [ExceptionGroup("h", [scorehost.errors.DiskFull("Full.", hint="Free it.")])]
         )
@@ -271,7 +271,7 @@ def test_errors_of_ours_inside_a_group_are_told_the_same_way(ran, monkeypatch):
 def test_an_unforeseen_exception_is_called_a_defect_and_its_traceback_goes_to_a_private_file(
     ran, monkeypatch, state_home
 ):
-    async def run(options, watch):
+    async def run(_asked, _running, watch):
         raise ZeroDivisionError("gold is 42")
 
     monkeypatch.setattr(scorehost.api, "run", run)
@@ -288,7 +288,7 @@ def test_an_unforeseen_exception_is_called_a_defect_and_its_traceback_goes_to_a_
 
 @pytest.mark.parametrize("args", [("--verbose", "run"), ("run", "-v")])
 def test_verbose_shows_the_traceback_of_a_defect(ran, monkeypatch, args):
-    async def run(options, watch):
+    async def run(_asked, _running, watch):
         raise ZeroDivisionError
 
     monkeypatch.setattr(scorehost.api, "run", run)
@@ -296,7 +296,7 @@ def test_verbose_shows_the_traceback_of_a_defect(ran, monkeypatch, args):
 
 
 def test_a_keyboard_interrupt_is_130_without_a_traceback(ran, monkeypatch):
-    async def run(options, watch):
+    async def run(_asked, _running, watch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(scorehost.api, "run", run)

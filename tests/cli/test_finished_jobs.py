@@ -143,8 +143,8 @@ def test_a_job_that_is_not_there_is_2_and_says_so(tmp_path, capsysbinary, words)
 def test_every_option_of_rescore_reaches_the_api(tmp_path, monkeypatch, capsysbinary):
     seen = {}
 
-    async def stopping(job, options, watch, *, dataset=None):
-        seen.update(job=job, options=options, dataset=dataset)
+    async def stopping(job, asked, running, watch):
+        seen.update(job=job, asked=asked, running=running)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(api, "rescore", stopping, raising=False)
@@ -155,19 +155,22 @@ def test_every_option_of_rescore_reaches_the_api(tmp_path, monkeypatch, capsysbi
     words += ["--retry-errors", 0, "--fail-fast", "--exit-on", "error", "--fail-under", 0.5]
     words += ["--allow-unenforced", "--private"]
     assert invoke(capsysbinary, "rescore", "J", *words)[0] == 130
-    assert (seen["job"], seen["dataset"]) == ("J", tmp_path)
-    assert seen["options"] == api.RunOptions(
+    assert seen["job"] == "J"
+    assert seen["asked"] == api.ScoreAsked(
+        dataset=tmp_path,
         tasks=("a*",),
         gold=tmp_path / "gold",
         profiles=tmp_path / "p.yaml",
+        name="n",
+        changed=True,
+    )
+    assert seen["running"] == api.Running(
         concurrency=3,
         out=tmp_path / "o",
-        name="n",
         retry_errors=0,
         fail_fast=True,
         exit_on="error",
         fail_under=0.5,
         allow_unenforced=True,
         private=True,
-        changed=True,
     )

@@ -10,6 +10,7 @@ import anyio
 import pytest
 import yaml
 
+from given import given
 from scorehost import api
 
 pytestmark = pytest.mark.docker
@@ -19,7 +20,7 @@ TASKS = sorted(path.name for path in (ROOT / "tasks").iterdir())
 
 
 def run(out: Path, dataset: Path = ROOT, **options):
-    return anyio.run(api.run, api.RunOptions(dataset=dataset, out=out, **options), lambda _: None)
+    return anyio.run(api.run, *given(dataset=dataset, out=out, **options), lambda _: None)
 
 
 def attempt(outcome, row):

@@ -136,6 +136,35 @@ async def test_a_program_that_an_exec_cannot_find_exits_126(engine, make_spec):
     assert code == 126
 
 
+@pytest.mark.parametrize(("argv", "ran"), [(("no-such-program",), False), (("sh", "-c", FLOOD), True)])
+async def test_an_engine_knows_after_the_end_whether_there_ever_was_a_process(engine, make_spec, argv, ran):
+    container = await started(engine, make_spec())
+    made = await engine.exec_create(container, argv, user=USER, env={}, workdir="/", stdin=False)
+    async with engine.exec_start(made) as stream:
+        await read_all(stream)
+    await exit_code(engine, made)
+    assert await engine.exec_ran(made) is ran
+
+
+async def test_events_give_the_time_from_the_start_of_an_exec_to_its_end(engine, make_spec):
+    spec = make_spec()
+    container = await started(engine, spec)
+    times = {}
+    async with engine.events(spec.labels) as events:
+        made = await engine.exec_create(container, ["cat"], user=USER, env={}, workdir="/", stdin=True)
+        async with engine.exec_start(made) as stream:
+            await anyio.sleep(0.3)
+            await stream.close_stdin()
+            await read_all(stream)
+        with anyio.fail_after(10):
+            async for event in events:
+                if event.attributes.get("execID") == made:
+                    times[event.action.partition(":")[0]] = event.at
+                if event.action == "exec_die":
+                    break
+    assert 0.25 <= times["exec_die"] - times["exec_start"] < 5
+
+
 async def test_an_exec_has_no_exit_code_while_it_runs_and_137_after_a_kill(engine, make_spec):
     container = await started(engine, make_spec())
     made = await engine.exec_create(container, ["cat"], user=USER, env={}, workdir="/attempt", stdin=True)

@@ -11,7 +11,8 @@ import pytest
 from fake_daemon import INFO, VERSION, answer, daemon
 
 from scorehost.engine.memory_state import INFO as MEMORY_INFO
-from scorehost.engine.opening import limits_not_enforced, open_engine
+from scorehost.engine.opening import open_engine
+from scorehost.engine.unenforced import limits_not_enforced
 from scorehost.errors import EngineUnreachable
 
 pytestmark = pytest.mark.anyio

@@ -124,6 +124,7 @@ def evaluate(inputs):
 async def test_words_of_an_exec_and_of_its_environment_arrive(scoring, work):
     metrics = await scoring.passing(
         """
+from scorehost_sdk import ScoringError
 SHOW = "import os, json, sys; print(json.dumps([sys.argv[1:], os.getcwd(), os.getuid(), dict(os.environ)]))"
 def evaluate(inputs):
     s = inputs["scoring"]
@@ -131,9 +132,11 @@ def evaluate(inputs):
     asked = s.exec("work", ["python3", "-c", SHOW], env={"MINE": "1", "TASKS": "over"}, workdir="/tmp")
     scratch = s.exec("work", ["sh", "-c", "echo data > /scratch/deep/f && cat /scratch/deep/f"])
     missing = s.exec("work", ["no-such-program"])
-    nowhere = s.exec("work", ["true"], workdir="/no/such/folder")
+    closed = s.exec("work", ["/etc/passwd"])
+    try: s.exec("work", ["true"], workdir="/no/such/folder")
+    except ScoringError as error: nowhere = str(error)
     return passed(own=told(own), asked=told(asked), scratch=told(scratch), missing=told(missing),
-                  nowhere=told(nowhere))
+                  closed=told(closed), nowhere=nowhere)
 """,
         **work(env={"TASKS": "word"}, workdir="/attempt/artifacts", scratch=["/scratch/deep"], user=4321),
     )
@@ -148,10 +151,14 @@ def evaluate(inputs):
     _, folder, _, env = json.loads(metrics["asked"]["stdout"])
     assert (folder, env["MINE"], env["TASKS"]) == ("/tmp", "1", "over")
     assert metrics["scratch"]["stdout"] == "data\n"
-    assert metrics["missing"]["exit_code"] in (126, 127)
-    assert metrics["nowhere"]["exit_code"] == 126
+    nowhere = metrics.pop("nowhere")
+    assert "could not be started" in nowhere
+    assert "/no/such/folder" in nowhere
+    assert (metrics["missing"]["exit_code"], metrics["closed"]["exit_code"]) == (127, 126)
+    assert "no-such-program" in metrics["missing"]["stderr"]
     for row in metrics.values():
         assert not row["host_lost"]
+    assert (metrics["missing"]["stdout"], metrics["closed"]["stdout"]) == ("", "")
 
 
 async def test_a_process_that_closes_its_output_is_waited_for(scoring, work):

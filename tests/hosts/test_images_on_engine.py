@@ -7,14 +7,15 @@ import subprocess
 
 import pytest
 
-from scorehost.attempt.order import Order
 from scorehost.attempt.score import score
+from scorehost.attempt.work import Work
 from scorehost.errors import AttemptFailed
 from scorehost.hosts.images import Images
 from scorehost.hosts.recipe import Recipe
 from scorehost.model.ids import AttemptKey
+from scorehost.model.order import Order
 from scorehost.spec.loading import load_dataset
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 from trial import bench_for, write_submission, write_task
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker]
@@ -56,7 +57,7 @@ async def test_an_image_that_is_removed_while_a_job_runs_is_built_again(scoring,
     async with bench_for(scoring.engine, dataset, scoring.job_id, tmp_path / "runs") as bench:
         for repeat in (1, 2, 3):
             key = AttemptKey(task_id="t", submission="s", repeat=repeat)
-            order = Order(key, dataset.tasks["t"], Source(submission))
+            order = Order(key, Work(dataset.tasks["t"], Sample(submission)))
             folder = tmp_path / "runs" / scoring.job_id / "attempts" / key.folder
             results.append(await score(bench, order, folder, lambda *_: None))
             if repeat == 1:

@@ -6,13 +6,14 @@ import anyio
 import pytest
 
 from reports.memory_runner import Runner
-from scorehost.attempt.order import Order
 from scorehost.attempt.resources import FEWEST_STARTS
 from scorehost.attempt.score import score
+from scorehost.attempt.work import Work
 from scorehost.engine.memory import MemoryEngine
 from scorehost.model.ids import AttemptKey
+from scorehost.model.order import Order
 from scorehost.spec.loading import load_dataset
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 from trial import IMAGE, bench_for, write_submission, write_task
 
 pytestmark = pytest.mark.anyio
@@ -58,7 +59,7 @@ async def test_starts_are_limited_while_more_attempts_run(tmp_path, job_id):
             async def attempt(number):
                 key = AttemptKey(task_id=task.task_id, submission="s", sample=number)
                 target = tmp_path / "runs" / job_id / "attempts" / key.folder
-                done = await score(bench, Order(key, task, Source(submission)), target, lambda *_: None)
+                done = await score(bench, Order(key, Work(task, Sample(submission))), target, lambda *_: None)
                 statuses.append(done.status)
 
             with anyio.fail_after(20):

@@ -88,4 +88,5 @@ async def test_a_host_that_ended_for_want_of_memory_says_so_to_what_it_does_not_
     async with running() as host:
         await host.end(why)
         outcome = await run(host)
-        assert (outcome.exit_code, outcome.host_lost, outcome.oom_killed) == (137, True, oom)
+        assert (outcome.exit_code, outcome.host_lost, outcome.oom_killed) == (None, True, oom)
+        assert outcome.reason == why

@@ -8,14 +8,15 @@ import anyio
 import pytest
 import yaml
 
-from scorehost.attempt.order import Order
 from scorehost.attempt.resources import open_resources
 from scorehost.attempt.score import score
+from scorehost.attempt.work import Work
 from scorehost.engine.opening import open_engine
 from scorehost.hosts import labels
 from scorehost.model.ids import AttemptKey
+from scorehost.model.order import Order
 from scorehost.spec.loading import load_dataset
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 from trial import write_submission, write_task
 
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]
@@ -41,7 +42,7 @@ class Trial:
     async def score(self):
         self.count += 1
         key = AttemptKey(task_id=self.task.task_id, submission="s", sample=self.count)
-        order = Order(key, self.task, Source(self.submission))
+        order = Order(key, Work(self.task, Sample(self.submission)))
         return await score(self.bench, order, self.folder / key.folder, lambda _kind, _fields: None)
 
     async def spares(self, count: int):
@@ -70,7 +71,7 @@ async def trial(tmp_path, job_id, *, warm: int = 1):
     dataset = load_dataset(root)
     (task,) = dataset.tasks.values()
     submission = write_submission(tmp_path / "s")
-    next_one = Order(AttemptKey(task_id=task.task_id, submission="s"), task, Source())
+    next_one = Order(AttemptKey(task_id=task.task_id, submission="s"), Work(task, Sample()))
     folder = tmp_path / "runs" / job_id
     folder.mkdir(parents=True)
     async with (

@@ -6,6 +6,7 @@ import anyio
 import pytest
 from forgeries import FORGERIES, HONEST, HUMANEVAL, problems, write
 
+from given import given
 from scorehost import api
 from scorehost.importers.humaneval import import_humaneval
 
@@ -28,10 +29,10 @@ def dataset(tmp_path):
 def verdicts(dataset, tmp_path, submissions, tasks):
     known = problems()
     write(tmp_path / "hand-ins", submissions, [known[task] for task in tasks])
-    options = api.RunOptions(
+    options = given(
         dataset=dataset, out=tmp_path / "runs", tasks=tasks, submissions_dir=tmp_path / "hand-ins"
     )
-    outcome = anyio.run(api.run, options, lambda _: None)
+    outcome = anyio.run(api.run, *options, lambda _: None)
     return {(row.key.submission, row.key.task_id): row for row in outcome.rows}
 
 
@@ -48,9 +49,7 @@ def test_right_submissions_that_are_slow_or_loud_or_deep_pass(dataset, tmp_path)
 
 
 def test_solutions_pass_and_an_empty_hand_in_fails(dataset, tmp_path):
-    options = api.RunOptions(
-        dataset=dataset, out=tmp_path / "runs", tasks=CHOSEN, submissions=("solution", "empty")
-    )
-    outcome = anyio.run(api.run, options, lambda _: None)
+    options = given(dataset=dataset, out=tmp_path / "runs", tasks=CHOSEN, submissions=("solution", "empty"))
+    outcome = anyio.run(api.run, *options, lambda _: None)
     found = sorted((row.key.submission, row.status) for row in outcome.rows)
     assert found == [("empty", "FAIL")] * 3 + [("solution", "PASS")] * 3

@@ -46,14 +46,16 @@ class Archiving:
         self.keys.append(str(order.key))
         with drafted(folder) as draft:
             try:
-                hand_in = take_in(order.task.spec, order.source, Blobs(folder.parents[4] / ".blobs"))
+                hand_in = take_in(
+                    order.work.task.spec, order.work.sample, Blobs(folder.parents[4] / ".blobs")
+                )
             except AttemptFailed as failed:
                 given = {"kind": failed.failure.kind, "phase": failed.failure.phase}
                 result = make_result(order, folder.parents[3].name, **given)
                 result = result.model_copy(update={"error": failed.failure})
                 draft.close(result, ())
                 return result
-            link_submission(draft, order.task.spec, hand_in)
+            link_submission(draft, order.work.task.spec, hand_in)
             files = {
                 name: tree.entries[0].source.read_bytes()
                 for name, tree in hand_in.artifacts.items()
@@ -65,7 +67,7 @@ class Archiving:
             recipes = given.pop("recipes", {})
             for name, data in given.pop("logs", {}).items():
                 draft.write(f"logs/{name}", data)
-            digests = scoring_digests(TaskTrees.read(order.task), Tools.read(), images)
+            digests = scoring_digests(TaskTrees.read(order.work.task), Tools.read(), images)
             result = make_result(order, folder.parents[3].name, **given).model_copy(
                 update={
                     "digests": Digests(scoring=digests, submission=hand_in.digest, operational={}),

@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1]))  # as pytest has it
+
 from scripted_jobs import Script, run, some_tasks
 
 TASKS = tuple(f"t{number:02}" for number in range(40))

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import anyio.lowlevel
 
+from given import given
+from scorehost.aio.aside import aside
 from scorehost.files.atomic import make_folder, write_atomic
-from scorehost.jobs.options import RunOptions
+from scorehost.jobs.checks import asked_before
+from scorehost.jobs.kind import Sitting
+from scorehost.jobs.plan import Desk, Plan
 from scorehost.jobs.run import run_job
-from scorehost.jobs.scoring import ready
+from scorehost.jobs.running import Running
 from scorehost.model.failure import Phase, failure
 from scorehost.model.json import dump
 from scorehost.model.result import Digests, Result, ScoringDigests, Versions
+from scorehost.runs.folder import find_job
+from scorehost.scoring.asked import ScoreAsked
+from scorehost.scoring.choosing import Chosen, choose
+from scorehost.scoring.kind import ScoreKind
+from scorehost.scoring.planning import plan_score
 from scorehost.spec.dataset import Dataset, Task
 from scorehost.spec.profiles import Profiles
 from scorehost.spec.task import Artifact, Evaluation, Metric, Output, TaskSpec
@@ -117,19 +127,22 @@ def make_result(
     )
 
 
-def publish(folder: Path, result: Result, checks=()) -> None:
+def publish(folder: Path, result: Result, checks=(), files=None) -> None:
     """An attempt's folder, whole by rename, as the attempt layer makes it."""
     staging = folder.parent / f".{folder.name}.new"
     make_folder(staging / "evaluation")
     write_atomic(staging / "result.json", dump(result.model_dump(mode="json")))
     rows = {"format": "scorehost.checks/1", "checks": list(checks)}
     write_atomic(staging / "evaluation" / "checks.json", dump(rows))
+    for path, text in (files or {}).items():
+        make_folder((staging / path).parent)
+        write_atomic(staging / path, text.encode())
     write_atomic(staging / "manifest.json", dump({"files": []}))
     staging.rename(folder)
 
 
 class Script:
-    """Scores by `verdict(order)`, which gives keywords of `make_result` (`checks` too) or raises."""
+    """Scores by `verdict(order)`, which gives keywords of `make_result` (`checks`, `files` too) or raises."""
 
     def __init__(self, verdict=lambda _order: {}, *, pause=0.0) -> None:
         self.verdict = verdict
@@ -147,9 +160,9 @@ class Script:
             await anyio.sleep(self.pause)
             given = self.verdict(order)
             given = dict(await given if hasattr(given, "__await__") else given)
-            checks = given.pop("checks", ())
+            checks, files = given.pop("checks", ()), given.pop("files", None)
             result = make_result(order, folder.parents[3].name, **given)
-            publish(folder, result, checks)
+            publish(folder, result, checks, files)
             return result
         finally:
             self.running -= 1
@@ -194,6 +207,45 @@ async def answering() -> None:
     """An engine that answers."""
 
 
+def asked_and_running(root: Path, dataset: Dataset, **options) -> tuple[ScoreAsked, Running]:
+    """What is asked and how it runs, from options by name; jobs go to `root`/runs."""
+    return given(**{"dataset": dataset.root, "out": root / "runs", **options})
+
+
+def planned(dataset: Dataset, staging: Path, **options) -> tuple[Plan, list[str]]:
+    """The plan of a score job, and its warnings."""
+    warnings: list[str] = []
+    asked, _ = asked_and_running(staging, dataset, **options)
+    return plan_score(choose(asked, dataset), Desk(staging, warnings.append)), warnings
+
+
+class ScriptedSitting(Sitting):
+    """A score job without an engine: real plans, and a script in place of hosts."""
+
+    def __init__(
+        self, chosen: Chosen, running: Running, script, *, ping=answering, images=None, clock=None
+    ) -> None:
+        self.chosen, self.running, self.script = chosen, running, script
+        self.pinged, self.images, self.clock = ping, images, clock
+        profile = chosen.dataset.profiles.concurrency
+        self.concurrency = running.concurrency or (4 if profile == "auto" else profile)
+
+    async def plan(self, desk):
+        allowed = self.running.allow_shared_host
+        return await aside(
+            lambda: plan_score(self.chosen, desk, images=self.images, allow_shared_host=allowed)
+        )
+
+    @asynccontextmanager
+    async def open(self, _plan, place):
+        if isinstance(self.clock, FakeClock):
+            self.clock.writer = place.writer
+        yield self.script
+
+    async def ping(self) -> None:
+        await self.pinged()
+
+
 def run(
     root: Path,
     dataset: Dataset,
@@ -206,27 +258,18 @@ def run(
     images=None,
     **options,
 ):
-    """One job, start to end; `options` are those of RunOptions."""
-    asked = RunOptions(**{"dataset": dataset.root, "out": root / "runs", **options})
+    """One score job, start to end; `options` are those of ScoreAsked and Running."""
+    asked, running = asked_and_running(root, dataset, **options)
+    kind = ScoreKind(None)
+    if running.resume is not None:
+        record = find_job(running.out, running.resume).read_record()
+        asked = asked_before(kind, record, replace(asked, dataset=options.get("dataset", Path())))
+    sitting = ScriptedSitting(
+        choose(asked, dataset), running, script or Script(), ping=ping, images=images, clock=clock
+    )
     events = watch if watch is not None else []
 
-    @asynccontextmanager
-    async def scoring(place):
-        if isinstance(clock, FakeClock):
-            clock.writer = place.writer
-        async with ready(script or Script())(place) as score:
-            yield score
-
     async def main():
-        return await run_job(
-            asked,
-            dataset,
-            scoring,
-            events.append,
-            ping=ping,
-            stop=stop or anyio.Event(),
-            clock=clock,
-            images=images,
-        )
+        return await run_job(kind, sitting, running, events.append, stop=stop or anyio.Event(), clock=clock)
 
     return anyio.run(main)

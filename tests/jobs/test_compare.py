@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 
@@ -10,14 +11,16 @@ import pytest
 from archived import host
 from scripted_jobs import Script, make_dataset, make_task, run, scoring_digests, some_tasks
 
-from scorehost.compare.comparison import compare_jobs
+from scorehost.compare.comparison import compare_jobs as compared
 from scorehost.compare.markdown import comparison_markdown
+from scorehost.compare.scoring_inputs import scoring_differences
 from scorehost.compare.wording import comparison_words
 from scorehost.errors import UsageError
 from scorehost.runs.folder import JobFolder
 from scorehost.runs.reading import read_job
 
 SAME = scoring_digests()
+compare_jobs = functools.partial(compared, must_agree=scoring_differences)
 
 
 def job(root, dataset, verdicts=None, *, words=("solution",), default=None, **options):

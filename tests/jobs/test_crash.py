@@ -53,7 +53,13 @@ def test_a_killed_job_resumes_with_every_attempt_once_and_finished_ones_byte_equ
         for path in folder.rglob("*.json"):
             if ".new" not in str(path):  # the scripted stand-in's own unfinished folder
                 json.loads(path.read_bytes())
-        before = finished(folder)
+        # A fault that the kill kept from being tried again is tried again now.
+        owed = {
+            path.parent
+            for path in folder.glob("attempts/*/*/1.1/result.json")
+            if b'"ERROR"' in path.read_bytes()
+        }
+        before = {path: data for path, data in finished(folder).items() if not owed & set(path.parents)}
         done = {path.relative_to(folder / "attempts").parts[0] for path in before}
         script = Script()
         outcome = run(root, crashing_dataset(root), script, resume=folder.name)

@@ -13,6 +13,7 @@ from scripted_jobs import Script, run, some_tasks
 
 from scorehost.attempt.agreement import disagreements
 from scorehost.compare.comparison import compare_jobs
+from scorehost.compare.scoring_inputs import scoring_differences
 from scorehost.errors import UsageError
 from scorehost.report.content import report_content
 from scorehost.report.csv_table import csv_report
@@ -157,7 +158,9 @@ def test_checks_that_are_none_are_told_as_the_reason_and_no_report_reads_them(fo
 def test_a_comparison_of_a_job_with_such_checks_says_so(tmp_path, dataset, folder):
     first = run(tmp_path, dataset, Archiving(), submissions=("empty",))
     as_fifo(folder / "attempts" / KEY / "evaluation/checks.json")
-    told = compare_jobs(read_job(JobFolder(first.folder)), read_job(JobFolder(folder)))
+    told = compare_jobs(
+        read_job(JobFolder(first.folder)), read_job(JobFolder(folder)), must_agree=scoring_differences
+    )
     assert "checks.json is a FIFO" in str(told)
 
 

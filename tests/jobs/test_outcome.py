@@ -8,15 +8,16 @@ import json
 import pytest
 from scripted_jobs import Script, make_result, run, some_tasks
 
-from scorehost.attempt.order import Order
+from scorehost.attempt.work import Work
 from scorehost.errors import UsageError
 from scorehost.model.ids import AttemptKey
+from scorehost.model.order import Order
 from scorehost.runs.folder import new_folder
 from scorehost.runs.journal import FILE
 from scorehost.runs.reader import read_checks
 from scorehost.runs.reason import reason
 from scorehost.runs.scored import scored
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 FAIL = {"status": "FAIL", "score": 0.4}
 FAULT = {"kind": "submission_fault"}
@@ -63,10 +64,10 @@ def test_nothing_scored_for_want_of_an_image_says_so(tmp_path):
 
 def the_reason(tmp_path, checks, *, private=False, **given):
     task = some_tasks(tmp_path, "a").tasks["a"]
-    order = Order(AttemptKey(task_id="a", submission="s"), task, Source())
+    order = Order(AttemptKey(task_id="a", submission="s"), Work(task, Sample()))
     (tmp_path / "evaluation").mkdir()
     (tmp_path / "evaluation/checks.json").write_text(json.dumps({"checks": checks}))
-    return reason(scored(make_result(order, **given), task), lambda: read_checks(tmp_path), private=private)
+    return reason(scored(make_result(order, **given), ()), lambda: read_checks(tmp_path), private=private)
 
 
 PRIVATE = {"id": "c2", "status": "FAIL", "message": "gold was 17", "visibility": "private"}

@@ -11,7 +11,7 @@ from scripted_jobs import run
 
 from scorehost import api
 from scorehost.errors import UsageError
-from scorehost.jobs.options import RunOptions
+from scorehost.scoring.asked import ScoreAsked
 from scorehost.scoring.rescore.asking import asked_again
 from scorehost.spec.loading import load_dataset, load_task_dir
 
@@ -39,29 +39,29 @@ def parent(tmp_path, data):
 
 
 def ask(tmp_path, parent, **given):
-    dataset = given.pop("dataset", None)
-    return asked_again(parent.job_id, RunOptions(out=tmp_path / "runs", **given), dataset=dataset)
+    return asked_again(parent.job_id, ScoreAsked(**given), tmp_path / "runs")
 
 
 def test_tasks_parameters_and_repeats_are_the_parents_and_the_rest_is_what_was_given(tmp_path, parent, data):
-    options, dataset = ask(tmp_path, parent, name="new", concurrency=2)
-    assert options.parent == parent.folder
-    assert (options.tasks, dict(options.parameters), options.repeat) == (("one", "two"), {"depth": 3}, 2)
-    assert (options.name, options.concurrency) == ("new", 2)
-    assert (dataset.root.resolve(), options.dataset.resolve()) == (data.resolve(), data.resolve())
+    chosen = ask(tmp_path, parent, name="new", changed=True)
+    asked, dataset = chosen.asked, chosen.dataset
+    assert asked.parent == parent.folder
+    assert (asked.tasks, dict(asked.parameters), asked.repeat) == (("one", "two"), {"depth": 3}, 2)
+    assert (asked.name, asked.changed) == ("new", True)
+    assert (dataset.root.resolve(), asked.dataset.resolve()) == (data.resolve(), data.resolve())
 
 
 def test_tasks_can_be_narrowed_but_only_to_those_that_were_scored(tmp_path, parent):
-    assert ask(tmp_path, parent, tasks=("t*",))[0].tasks == ("two",)
+    assert ask(tmp_path, parent, tasks=("t*",)).asked.tasks == ("two",)
     with pytest.raises(UsageError, match="No task of the job matches --task three"):
         ask(tmp_path, parent, tasks=("three",))
 
 
 def test_a_task_that_is_gone_is_told_and_left_out(tmp_path, parent, data):
     shutil.rmtree(data / "tasks/two")
-    options, dataset = ask(tmp_path, parent)
-    assert options.tasks == ("one",)
-    assert "not scored again, since the dataset has them no more: two" in dataset.warnings
+    chosen = ask(tmp_path, parent)
+    assert chosen.asked.tasks == ("one",)
+    assert "not scored again, since the dataset no longer has them: two" in chosen.dataset.warnings
 
 
 def test_another_dataset_can_take_the_place_of_the_old_one(tmp_path, parent, data):
@@ -69,8 +69,8 @@ def test_another_dataset_can_take_the_place_of_the_old_one(tmp_path, parent, dat
     with pytest.raises(UsageError, match="is not there") as raised:
         ask(tmp_path, parent)
     assert raised.value.hint == "Name it with --dataset DIR."
-    options, _ = ask(tmp_path, parent, dataset=tmp_path / "moved")
-    assert options.dataset == tmp_path / "moved"
+    asked = ask(tmp_path, parent, dataset=tmp_path / "moved").asked
+    assert asked.dataset == tmp_path / "moved"
 
 
 def test_a_dataset_without_any_of_the_tasks_is_refused(tmp_path, parent):
@@ -84,5 +84,5 @@ def test_a_lone_task_is_read_as_it_was(tmp_path, data):
     lone = Path(shutil.copytree(data / "tasks/one", tmp_path / "one"))
     shutil.rmtree(data)
     parent = run(tmp_path, load_task_dir(lone), Archiving(), submissions=("empty",))
-    options, dataset = ask(tmp_path, parent)
-    assert (options.tasks, list(dataset.tasks)) == (("one",), ["one"])
+    chosen = ask(tmp_path, parent)
+    assert (chosen.asked.tasks, list(chosen.dataset.tasks)) == (("one",), ["one"])

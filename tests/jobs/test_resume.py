@@ -11,14 +11,15 @@ import anyio
 import pytest
 from scripted_jobs import Script, make_dataset, make_result, make_task, publish, run, some_tasks
 
-from scorehost.attempt.order import Order
+from scorehost.attempt.work import Work
 from scorehost.errors import UsageError
 from scorehost.model.ids import AttemptKey
+from scorehost.model.order import Order
 from scorehost.runs.claim import locked
 from scorehost.runs.folder import JobFolder, new_folder
 from scorehost.runs.journal import FILE, read_history
 from scorehost.runs.sweep import sweep
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 
 def files(folder):
@@ -93,11 +94,60 @@ def test_a_resume_that_asks_for_other_attempts_is_refused(tmp_path, extra):
 def test_a_resume_with_another_dataset_is_refused_and_with_its_own_is_not(tmp_path):
     dataset = some_tasks(tmp_path, "a")
     run(tmp_path, dataset, submissions=("solution",))
-    other = tmp_path / "other"
-    other.mkdir()
-    with pytest.raises(UsageError, match="other is not the dataset of the job"):
-        run(tmp_path, some_tasks(other, "a"), resume="latest", out=tmp_path / "runs")
+    other = some_tasks(tmp_path / "other", "a").model_copy(update={"dataset_id": "exam"})
+    with pytest.raises(UsageError, match="the dataset is exam, not demo"):
+        run(tmp_path, other, resume="latest")
     assert run(tmp_path, dataset, resume="latest").status == "complete"
+
+
+def test_a_dataset_that_was_moved_is_taken_for_what_it_is_by_its_content(tmp_path):
+    dataset = some_tasks(tmp_path / "old", "a", "b")
+    stop = anyio.Event()
+    script = Script(lambda order: stop.set() or {} if order.key.task_id == "a" else anyio.sleep(9))
+    first = run(tmp_path, dataset, script, submissions=("solution",), stop=stop, concurrency=1)
+    assert first.status == "interrupted"
+    record = (first.folder / "job.json").read_bytes()
+    (tmp_path / "old").rename(tmp_path / "new")
+    moved = some_tasks(tmp_path / "new", "a", "b")
+    script = Script()
+    assert run(tmp_path, moved, script, resume="latest").status == "complete"
+    assert len(script.keys) == 2 - len(first.rows)
+    assert (first.folder / "job.json").read_bytes() == record
+
+
+@pytest.mark.parametrize("what", ["content", "new file", "linked", "executable"])
+def test_a_submission_whose_folder_changed_is_refused_by_name(tmp_path, what):
+    dataset = some_tasks(tmp_path, "a", artifacts=(("tree", "artifacts/tree/"),))
+    tree = tmp_path / "team/a/artifacts/tree"
+    tree.mkdir(parents=True)
+    (tree / "x").write_text("1")
+    (tmp_path / "team/a/README").write_text("of no account")
+    run(tmp_path, dataset, submissions=(str(tmp_path / "team"),))
+    (tmp_path / "team/a/README").write_text("nothing that was declared")
+    os.utime(tree / "x", (1, 1))
+    assert run(tmp_path, dataset, resume="latest").status == "complete"
+    if what == "content":
+        (tree / "x").write_text("2")
+    elif what == "new file":
+        (tree / "y").write_text("")
+    elif what == "linked":
+        (tree / "x").rename(tmp_path / "elsewhere")
+        (tree / "x").symlink_to(tmp_path / "elsewhere")
+    else:
+        (tree / "x").chmod(0o755)
+    with pytest.raises(UsageError, match=rf"the submission team: {tmp_path}/team"):
+        run(tmp_path, dataset, resume="latest")
+
+
+def test_a_solution_that_changed_is_a_submission_that_changed(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    answer = tmp_path / "tasks/a/solution/artifacts/answer.txt"
+    answer.parent.mkdir(parents=True)
+    answer.write_text("1")
+    run(tmp_path, dataset, submissions=("solution",))
+    answer.write_text("2")
+    with pytest.raises(UsageError, match="the submission solution"):
+        run(tmp_path, dataset, resume="latest")
 
 
 @pytest.mark.parametrize("damage", ["torn", "missing", "changed", "another's"])
@@ -126,7 +176,7 @@ def test_a_damaged_attempt_is_kept_aside_and_scored_again(tmp_path, damage):
 def test_an_attempt_that_was_published_but_not_journaled_is_kept(tmp_path):
     dataset = some_tasks(tmp_path, "a", "b")
     first = interrupted(tmp_path, dataset, "b")
-    order = Order(AttemptKey(task_id="b", submission="solution"), dataset.tasks["b"], Source())
+    order = Order(AttemptKey(task_id="b", submission="solution"), Work(dataset.tasks["b"], Sample()))
     publish(first.folder / "attempts/b/solution/1.1", make_result(order, first.job_id))
     script = Script()
     second = run(tmp_path, dataset, script, resume="latest")
@@ -177,7 +227,7 @@ def test_new_samples_in_a_submission_are_refused(tmp_path):
     (tmp_path / "team/a/samples/1").mkdir(parents=True)
     run(tmp_path, dataset, submissions=(str(tmp_path / "team"),))
     (tmp_path / "team/a/samples/2").mkdir()
-    with pytest.raises(UsageError, match="other samples"):
+    with pytest.raises(UsageError, match="the submission team has other samples"):
         run(tmp_path, dataset, resume="latest")
 
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import functools
-
 import anyio
 import pytest
-from scripted_jobs import FakeClock, Script, answering, make_dataset, make_task, run, some_tasks
+from scripted_jobs import (
+    FakeClock,
+    Script,
+    ScriptedSitting,
+    asked_and_running,
+    make_dataset,
+    make_task,
+    run,
+    some_tasks,
+)
 
 from scorehost.errors import DiskFull, EngineUnreachable
-from scorehost.jobs.options import RunOptions
 from scorehost.jobs.run import run_job
-from scorehost.jobs.scoring import ready
 from scorehost.runs.folder import job_ids
 from scorehost.runs.journal import FILE, read_history
+from scorehost.scoring.choosing import choose
+from scorehost.scoring.kind import ScoreKind
 
 
 def kinds(watch):
@@ -338,7 +345,7 @@ def test_a_cancel_from_outside_still_writes_the_summary(tmp_path):
     dataset = some_tasks(tmp_path, "a", "b")
 
     async def main():
-        options = RunOptions(dataset=tmp_path, out=tmp_path / "runs", submissions=("solution",))
+        asked, running = asked_and_running(tmp_path, dataset, submissions=("solution",))
         with anyio.CancelScope() as scope:
 
             async def cancels():
@@ -346,8 +353,8 @@ def test_a_cancel_from_outside_still_writes_the_summary(tmp_path):
                 await anyio.sleep_forever()
 
             script = Script(lambda order: cancels() if order.key.task_id == "b" else {})
-            call = functools.partial(run_job, ping=answering, stop=anyio.Event())
-            await call(options, dataset, ready(script), lambda _event: None)
+            sitting = ScriptedSitting(choose(asked, dataset), running, script)
+            await run_job(ScoreKind(None), sitting, running, lambda _event: None, stop=anyio.Event())
 
     anyio.run(main)
     (folder,) = (tmp_path / "runs" / job_id for job_id in job_ids(tmp_path / "runs"))

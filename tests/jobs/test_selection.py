@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 
 import pytest
-from scripted_jobs import make_dataset, make_task, some_tasks
+from scripted_jobs import make_dataset, make_task, planned, some_tasks
 
 from scorehost.errors import UsageError
-from scorehost.jobs.options import RunOptions
-from scorehost.jobs.plan import check_options, make_plan
-from scorehost.jobs.select import selected_tasks
+from scorehost.jobs.checks import check_running
+from scorehost.jobs.running import Running
+from scorehost.scoring.asked import ScoreAsked
+from scorehost.scoring.planning import check_asked
+from scorehost.scoring.selection import selected_tasks
 
 
 def ids(dataset, **options):
-    return [task.task_id for task in selected_tasks(RunOptions(**options), dataset)]
+    return [task.task_id for task in selected_tasks(ScoreAsked(**options), dataset)]
 
 
 def test_globs_add_up_and_tags_and_limit_narrow(tmp_path):
@@ -49,7 +51,7 @@ def test_set_lays_parameters_over_the_tasks_own(tmp_path):
     task = make_task(tmp_path, "a")
     spec = task.spec.model_copy(update={"parameters": {"x": 1, "y": 1}})
     dataset = make_dataset(tmp_path, task.model_copy(update={"spec": spec}))
-    (chosen,) = selected_tasks(RunOptions(parameters={"y": 2, "z": 3}), dataset)
+    (chosen,) = selected_tasks(ScoreAsked(parameters={"y": 2, "z": 3}), dataset)
     assert chosen.spec.parameters == {"x": 1, "y": 2, "z": 3}
     assert dataset.tasks["a"].spec.parameters == {"x": 1, "y": 1}
 
@@ -60,10 +62,8 @@ def test_a_parameter_that_no_selected_task_declares_is_a_warning_that_names_the_
     dataset = make_dataset(tmp_path, task.model_copy(update={"spec": spec}), make_task(tmp_path, "b"))
 
     def warned(*tasks, **parameters):
-        found = []
-        options = RunOptions(tasks=tasks, submissions=("solution",), parameters=parameters)
-        make_plan(options, dataset, staging=tmp_path / "incoming", warn=found.append)
-        return found
+        options = {"tasks": tasks, "submissions": ("solution",), "parameters": parameters}
+        return planned(dataset, tmp_path / "incoming", **options)[1]
 
     assert warned(tolerance=2) == []
     said = "--set tolerence: no selected task declares this parameter."
@@ -72,17 +72,17 @@ def test_a_parameter_that_no_selected_task_declares_is_a_warning_that_names_the_
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("check", "given"),
     [
-        {"repeat": 0},
-        {"limit": 0},
-        {"concurrency": 0},
-        {"retry_errors": -1},
-        {"fail_under": math.nan},
-        {"samples": 0},
-        {"rerun": "error"},
+        (check_asked, ScoreAsked(repeat=0)),
+        (check_asked, ScoreAsked(limit=0)),
+        (check_running, Running(concurrency=0)),
+        (check_running, Running(retry_errors=-1)),
+        (check_running, Running(fail_under=math.nan)),
+        (check_asked, ScoreAsked(samples=0)),
+        (check_running, Running(rerun="error")),
     ],
 )
-def test_numbers_that_make_no_sense_are_refused(options):
+def test_numbers_that_make_no_sense_are_refused(check, given):
     with pytest.raises(UsageError):
-        check_options(RunOptions(**options))
+        check(given)

@@ -11,17 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from scripted_jobs import FakeClock, Script, make_result, run, scoring_digests, some_tasks
+from scripted_jobs import FakeClock, Script, make_result, planned, run, scoring_digests, some_tasks
 
 from scorehost.jobs.ledger import Ledger
-from scorehost.jobs.options import RunOptions
-from scorehost.jobs.plan import make_plan
 from scorehost.jobs.summary import summarise
 from scorehost.runs.folder import JobFolder
 from scorehost.runs.journal import open_journal
 from scorehost.runs.record import JobRecord
 from scorehost.runs.scored import scored
 from scorehost.runs.writer import open_writer
+from scorehost.scoring.kind import ScoreKind
 
 KIB = 1024
 _heard: list[list[tuple[str, str]]] = []  # of whoever listens
@@ -69,9 +68,8 @@ def calls():
         sys.setprofile(None)
 
 
-def planned(dataset, repeat):
-    options = RunOptions(submissions=("solution",), repeat=repeat)
-    return make_plan(options, dataset, staging=dataset.root, warn=lambda _text: None)
+def plan_of(dataset, repeat):
+    return planned(dataset, dataset.root / "staging", submissions=("solution",), repeat=repeat)[0]
 
 
 def test_twice_the_attempts_take_twice_the_work_to_plan_and_to_sum_up(tmp_path):
@@ -83,17 +81,15 @@ def test_twice_the_attempts_take_twice_the_work_to_plan_and_to_sum_up(tmp_path):
     planning, summing = [], []
     for repeat in (20, 40, 80):
         with calls() as count:
-            plan = planned(dataset, repeat)
+            plan = plan_of(dataset, repeat)
         planning.append(count[0])
         assert len(plan.orders) == 20 * repeat
         attempts = {
-            order.key: scored(
-                make_result(order, status="FAIL" if order.key.repeat == 1 else "PASS"), order.task
-            )
+            order.key: scored(make_result(order, status="FAIL" if order.key.repeat == 1 else "PASS"), ("m",))
             for order in plan.orders
         }
         with calls() as count:
-            summary = summarise(record, plan, attempts, status="complete")
+            summary = summarise(ScoreKind(None), record, plan, attempts, status="complete")
         summing.append(count[0])
         assert summary.mean_score == pytest.approx(1 - 1 / repeat)
     for once, twice, four_times in (planning, summing):
@@ -135,7 +131,7 @@ def test_an_attempt_takes_as_many_file_calls_late_in_a_job_as_early_in_it(tmp_pa
 
 @pytest.mark.anyio
 async def test_a_job_keeps_less_than_a_kibibyte_of_a_finished_attempt(tmp_path):
-    plan = planned(some_tasks(tmp_path, "a", "b"), 500)
+    plan = plan_of(some_tasks(tmp_path, "a", "b"), 500)
     folder = JobFolder(tmp_path)
     with open_journal(tmp_path) as journal:
         async with open_writer(tmp_path) as writer:

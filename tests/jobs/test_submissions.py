@@ -11,18 +11,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from scripted_jobs import Script, make_dataset, make_task, run, some_tasks
+from scripted_jobs import Script, make_dataset, make_task, planned, run, some_tasks
 
 from scorehost.errors import SpecError, UsageError
-from scorehost.jobs.options import RunOptions
-from scorehost.jobs.plan import make_plan
 
 
 def plan(root, dataset, *words, **options):
-    warnings = []
-    asked = RunOptions(dataset=dataset.root, submissions=words, **options)
-    made = make_plan(asked, dataset, staging=root / "staging", warn=warnings.append)
-    return made, warnings
+    return planned(dataset, root / "staging", submissions=words, **options)
 
 
 def keys(made):
@@ -30,7 +25,7 @@ def keys(made):
 
 
 def source(made, key):
-    return next(order.source for order in made.orders if str(order.key) == key)
+    return next(order.work.sample for order in made.orders if str(order.key) == key)
 
 
 def write(path, text="x"):
@@ -177,7 +172,7 @@ def test_the_submitters_own_name_is_taken_from_its_card(tmp_path):
     write(tmp_path / "dir1" / "submission.yaml", "name: model-7\nteam: us\n")
     made, _ = plan(tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "dir1"))
     assert keys(made) == ["a/model-7/1.1"]
-    assert made.submissions[0].record.card.team == "us"
+    assert made.subject.submissions[0].card.team == "us"
     made, _ = plan(tmp_path, some_tasks(tmp_path, "a"), f"mine={tmp_path / 'dir1'}")
     assert keys(made) == ["a/mine/1.1"]
 
@@ -212,8 +207,8 @@ def test_a_link_in_place_of_a_folder_is_refused_and_never_followed(tmp_path):
     (team / "c" / "samples" / "1").symlink_to(outside)
     write(team / "d")
     made, _ = plan(tmp_path, some_tasks(tmp_path, "a", "b", "c", "d"), str(team))
-    refused = {order.key.task_id: order.source.refused for order in made.orders}
-    assert all(order.source.folder is None for order in made.orders)
+    refused = {order.key.task_id: order.work.sample.refused for order in made.orders}
+    assert all(order.work.sample.folder is None for order in made.orders)
     assert "a link" in refused["a"]
     assert "samples is a link" in refused["b"]
     assert "a link" in refused["c"]
@@ -232,7 +227,7 @@ def test_each_child_of_a_submissions_folder_is_one(tmp_path):
     made, warnings = plan(tmp_path, some_tasks(tmp_path, "a"), submissions_dir=hand_ins)
     assert sorted(keys(made)) == ["a/one/1.1", "a/three/1.1", "a/two/1.1"]
     read = {
-        order.key.submission: (order.source.folder / "artifacts" / "answer.txt").read_text()
+        order.key.submission: (order.work.sample.folder / "artifacts" / "answer.txt").read_text()
         for order in made.orders
     }
     assert read == {"one": "1", "two": "2", "three": "3"}
@@ -255,7 +250,7 @@ def test_a_hostile_archive_is_an_invalid_submission_and_stops_nobody_else(tmp_pa
     seen = {}
 
     def verdict(order):
-        seen[order.key.submission] = order.source.refused
+        seen[order.key.submission] = order.work.sample.refused
         return {}
 
     outcome = run(tmp_path, some_tasks(tmp_path, "a"), Script(verdict), submissions_dir=hand_ins)

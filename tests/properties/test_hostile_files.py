@@ -29,7 +29,7 @@ from scorehost.spec.task import Artifact, TaskSpec
 from scorehost.submissions.archives import BadArchive, Caps, unpack
 from scorehost.submissions.intake import take_in
 from scorehost.submissions.predictions import read_predictions
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 from trial import write_task
 
 MIB = 1024 * 1024
@@ -200,7 +200,7 @@ def test_a_tree_is_taken_byte_for_byte_or_refused_by_path(tmp_path_factory, file
         kinds |= {kind for kind, _ in below.values()}
     plain = kinds <= ({"file", "folder", "unreadable"} if os.geteuid() == 0 else {"file", "folder"})
     try:
-        tree = take_in(spec, Source(place / "s"), Blobs(place / "blobs")).artifacts["a"]
+        tree = take_in(spec, Sample(place / "s"), Blobs(place / "blobs")).artifacts["a"]
     except AttemptFailed as error:
         assert error.failure.kind == "invalid_submission"
         assert error.failure.message.isprintable()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from scorehost.attempt.order import Order
 from scorehost.attempt.score import score
+from scorehost.attempt.work import Work
 from scorehost.engine.memory import MemoryEngine
 from scorehost.engine.memory_runner import MemoryRunner
 from scorehost.model.ids import AttemptKey
+from scorehost.model.order import Order
 from scorehost.spec.loading import load_dataset
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 from trial import IMAGE, Scored, bench_for
 
 USAGE = {"peak_memory_bytes": None, "cpu_seconds": None}
@@ -66,6 +67,6 @@ async def scored_on(engine, root, submission, runs, job_id, *, meet=None):
 
     async with bench_for(engine, dataset, job_id, runs) as bench:
         folder = runs / job_id / "attempts" / key.folder
-        order = Order(key, task, Source(submission))
+        order = Order(key, Work(task, Sample(submission)))
         result = await score(bench, order, folder, emit)
     return Scored(result, folder, told)

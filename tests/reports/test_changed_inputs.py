@@ -50,7 +50,6 @@ async def test_quiet_files_change_nothing(place, job_id):
 @pytest.mark.parametrize("how", ["rewritten", "removed", "replaced", "executable"])
 async def test_a_file_of_the_task_that_changes_during_the_attempt_leaves_no_verdict(place, job_id, name, how):
     file = place / "d/tasks/t" / name
-    (task,) = load_dataset(place / "d").tasks.values()
 
     async def work():
         if how == "rewritten":  # same size, same times
@@ -76,7 +75,7 @@ async def test_a_file_of_the_task_that_changes_during_the_attempt_leaves_no_verd
     assert name in error.message
     assert (done.result.status, done.result.score) == ("ERROR", None)
     # Nobody who hands in could have done it: it says nothing about the submission.
-    assert summed_up(done.result, task).left_out
+    assert summed_up(done.result, ()).left_out
 
 
 @pytest.mark.anyio
@@ -109,8 +108,7 @@ async def test_a_result_from_a_host_whose_files_changed_does_not_count(place, jo
     assert (error.kind, error.phase, error.retryable) == ("changed_input", "evaluate", False)
     assert f"/attempt/{folder}" in error.message
     # Whoever gets around the host's protections must not gain by it.
-    (task,) = load_dataset(place / "d").tasks.values()
-    assert summed_up(done.result, task).counts_as_lowest
+    assert summed_up(done.result, ()).counts_as_lowest
 
 
 @pytest.mark.anyio

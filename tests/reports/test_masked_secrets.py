@@ -10,6 +10,7 @@ import anyio
 import pytest
 from memory_runner import PASS, Runner, memory_engine, scored_on
 
+from given import given
 from scorehost import api
 from scorehost.cli.failures import tell
 from scorehost.engine.opening import open_engine
@@ -67,14 +68,14 @@ def test_an_engine_error_that_repeats_a_secret_leaves_it_in_no_file_and_no_event
             for call in range(1, 4):
                 engine.fail(method, error, call=call)
             opened = _opened(engine)
-            asked = api.RunOptions(
+            asked = given(
                 dataset=place / "d",
                 submissions=(f"s={place / 's'}",),
                 out=place / "runs",
                 retry_errors=0,
                 exit_on="never",
             )
-            return await api.run(asked, told.append, engine=opened)
+            return await api.run(*asked, told.append, engine=opened)
 
     outcome = anyio.run(main)
     assert [row.status for row in outcome.rows] == ["ERROR"]

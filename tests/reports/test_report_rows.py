@@ -10,6 +10,7 @@ import anyio
 import pytest
 from memory_runner import PASS, Runner, memory_engine, scored_on
 
+from given import given
 from scorehost import api
 from scorehost.engine.docker_images import pull_hint
 from scorehost.engine.memory import MemoryEngine
@@ -17,7 +18,7 @@ from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout
 from scorehost.runs.blobs import Blobs
 from scorehost.spec.task import Artifact, TaskSpec
 from scorehost.submissions.intake import take_in
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 from trial import IMAGE, write_submission, write_task
 
 EVALUATOR = 'def evaluate(inputs):\n    return {"status": "PASS"}\n'
@@ -54,10 +55,8 @@ def ran(place, program, *, fail=(), **more):
                 yield engine
 
             options = {"retry_errors": 0, "concurrency": 1, **more}
-            asked = api.RunOptions(
-                dataset=place / "d", submissions=tuple(words), out=place / "runs", **options
-            )
-            return await api.run(asked, lambda _event: None, engine=opened)
+            asked = given(dataset=place / "d", submissions=tuple(words), out=place / "runs", **options)
+            return await api.run(*asked, lambda _event: None, engine=opened)
 
     return anyio.run(main)
 
@@ -121,7 +120,7 @@ def test_g6_hard_links_are_handed_in_as_the_files_that_they_are(tmp_path):
     folder.mkdir(parents=True)
     (folder / "a").write_bytes(b"same")
     os.link(folder / "a", folder / "b")
-    tree = take_in(TREE, Source(tmp_path / "s"), Blobs(tmp_path / "blobs")).artifacts["a"]
+    tree = take_in(TREE, Sample(tmp_path / "s"), Blobs(tmp_path / "blobs")).artifacts["a"]
     assert {entry.path: entry.source.read_bytes() for entry in tree.entries} == {"a": b"same", "b": b"same"}
 
 
@@ -142,7 +141,7 @@ def test_g11_a_folder_that_becomes_a_link_while_it_is_copied_leads_nowhere(tmp_p
         return False
 
     with pytest.raises(AttemptFailed) as caught:
-        take_in(TREE, Source(tmp_path / "s"), Blobs(tmp_path / "blobs"), exchange)
+        take_in(TREE, Sample(tmp_path / "s"), Blobs(tmp_path / "blobs"), exchange)
     assert "late is a link" in caught.value.failure.message
     blobs = [path.read_bytes() for path in (tmp_path / "blobs").rglob("*") if path.is_file()]
     assert b"outside" not in blobs
@@ -154,7 +153,7 @@ def test_g17_what_only_its_owner_may_read_is_taken_and_kept_readable(tmp_path):
     (folder / "x").write_bytes(b"x")
     (folder / "x").chmod(0o400)
     folder.chmod(0o555)
-    tree = take_in(TREE, Source(tmp_path / "s"), Blobs(tmp_path / "blobs")).artifacts["a"]
+    tree = take_in(TREE, Sample(tmp_path / "s"), Blobs(tmp_path / "blobs")).artifacts["a"]
     (entry,) = tree.entries
     assert entry.source.read_bytes() == b"x"
     assert entry.source.stat().st_mode & 0o600 == 0o600

@@ -8,13 +8,14 @@ import time
 import anyio
 import pytest
 
-from scorehost.attempt.order import Order
 from scorehost.attempt.score import score
+from scorehost.attempt.work import Work
 from scorehost.engine.opening import open_engine
 from scorehost.hosts.labels import JOB, SLOT
 from scorehost.model.ids import AttemptKey
+from scorehost.model.order import Order
 from scorehost.spec.loading import load_dataset
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 from trial import bench_for, score_one, write_submission, write_task
 
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]
@@ -45,7 +46,7 @@ async def attempt(bench, runs, job_id, repeat, *, meet=lambda: None):
             meet()
 
     folder = runs / job_id / "attempts" / key.folder
-    return await score(bench, Order(key, task, Source()), folder, emit)
+    return await score(bench, Order(key, Work(task, Sample())), folder, emit)
 
 
 async def test_a3_eight_hosts_that_are_deaf_to_signals_are_gone_in_five_seconds(tmp_path, job_id):

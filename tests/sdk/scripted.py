@@ -213,10 +213,12 @@ def ended(exit_code=0, stdout=b"", stderr=b"", **more):
         "exit_code": exit_code,
         "stdout": stdout,
         "stderr": stderr,
-        "truncated": False,
+        "stdout_truncated": False,
+        "stderr_truncated": False,
         "timed_out": False,
         "oom_killed": False,
         "host_lost": False,
+        "reason": "",
         "duration_seconds": 0.01,
     }
     return {**value, **more}

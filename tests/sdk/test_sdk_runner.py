@@ -321,3 +321,20 @@ from scorehost_sdk import ScoringError, untrusted
     outcome = evaluate(tmp_path, source, environments=("box", "audit"), gold=("audit",))
     assert "The host audit holds the gold set" in outcome.value["metrics"]["said"]
     assert outcome.requests == []
+
+
+def test_a_request_that_its_evaluator_cancels_is_told_so_that_it_can_be_ended(tmp_path):
+    source = """
+import asyncio
+async def evaluate(inputs):
+    scoring = inputs["scoring"]
+    try:
+        await asyncio.wait_for(scoring.exec("box", ["sleep", "600"]), 0.2)
+    except asyncio.TimeoutError:
+        said = (await scoring.exec("box", ["true"])).exit_code
+    return {"status": "PASS", "metrics": {"said": said}}
+"""
+    outcome = evaluate(tmp_path, source, answer=lambda _frame: ended(), answered_late=3)
+    assert outcome.value["metrics"] == {"said": 0}
+    first, cancel, second = outcome.requests
+    assert (first.kind, cancel.kind, cancel.request, second.kind) == ("exec", "cancel", first.id, "exec")

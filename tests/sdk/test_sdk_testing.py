@@ -76,7 +76,7 @@ def evaluate(inputs):
     )
     assert (slow.timed_out, slow.exit_code, slow.ok) == (True, 124, False)
     assert slow.duration_seconds < 5
-    assert none.exit_code == 126
+    assert none.exit_code == 127
     assert (read, seen) == (b"x" * 10, "x" * 10)
 
 
@@ -136,8 +136,12 @@ def test_a_check_row_holds_every_field_of_the_format():
             "stdout": "a",
             "stderr": "b",
             "truncated": False,
+            "stdout_truncated": False,
+            "stderr_truncated": False,
             "timed_out": False,
             "oom_killed": False,
+            "host_lost": False,
+            "reason": "",
             "duration_seconds": 0.5,
         },
         "message": "m",

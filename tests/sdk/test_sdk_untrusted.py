@@ -354,3 +354,42 @@ def test_closing_ends_the_process(host):
         pid = call()
         assert (host.folder / "/proc" / str(pid)).exists()
     assert not (host.folder / "/proc" / str(pid)).exists()
+
+
+class HeldUp:
+    """A link whose controller is held up: requests are answered late, and what came lies ready."""
+
+    def __init__(self, link, **late):
+        self._link, self._late = link, late
+
+    def __getattr__(self, name):
+        return getattr(self._link, name)
+
+    def call(self, message, stdin=(), timeout=None):
+        began = time.monotonic()
+        value = self._link.call(message, stdin, timeout)
+        time.sleep(max(0.0, self._late.get(message["kind"], 0) - (time.monotonic() - began)))
+        return None if timeout is not None and time.monotonic() - began > timeout else value
+
+
+@pytest.mark.parametrize("late", [{"send": 0.8}, {"receive": 0.8}])
+def test_an_answer_that_came_in_time_counts_when_the_controller_tells_it_late(host, late):
+    (host.folder / "artifacts" / "solution.py").write_text("def f(n): return n + 1")
+    plain = Scoring(HeldUp(host.scoring._link), ("box",), single=False)
+    call = untrusted(plain, "box", "artifacts/solution.py", "f", seconds=0.5)
+    assert call(1) == 2
+    plain._link._late.update(late)
+    assert call(2) == 3
+    call.close()
+
+
+def test_a_function_that_is_late_itself_is_a_fault_however_the_controller_is(host):
+    (host.folder / "artifacts" / "solution.py").write_text(
+        "import time\ndef f(n):\n    time.sleep(n)\n    return n"
+    )
+    plain = Scoring(HeldUp(host.scoring._link), ("box",), single=False)
+    call = untrusted(plain, "box", "artifacts/solution.py", "f", seconds=0.3)
+    assert call(0) == 0
+    plain._link._late["send"] = 0.2
+    with pytest.raises(SubmissionFault, match=r"did not answer within 0\.3 s"):
+        call(5)

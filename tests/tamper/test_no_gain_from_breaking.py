@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from given import given
 from scorehost import api
 from trial import IMAGE, write_task
 
@@ -96,8 +97,8 @@ def test_breaking_gains_nothing_over_failing(dataset, tmp_path):
             path = tmp_path / "hand-ins" / name / task / "artifacts/answer.py"
             path.parent.mkdir(parents=True)
             path.write_text(RIGHT if task in EASY else hard)
-    options = api.RunOptions(dataset=dataset, out=tmp_path / "runs", submissions_dir=tmp_path / "hand-ins")
-    outcome = anyio.run(api.run, options, lambda _: None)
+    options = given(dataset=dataset, out=tmp_path / "runs", submissions_dir=tmp_path / "hand-ins")
+    outcome = anyio.run(api.run, *options, lambda _: None)
     rows = {(row.key.submission, row.key.task_id): row for row in outcome.rows}
     assert len(rows) == 6 * len(kinds)
     for name in kinds:

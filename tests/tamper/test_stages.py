@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from scorehost.attempt.order import Order
 from scorehost.attempt.score import score
+from scorehost.attempt.work import Work
 from scorehost.engine.opening import open_engine
 from scorehost.model.ids import AttemptKey
+from scorehost.model.order import Order
 from scorehost.spec.loading import load_dataset
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 from trial import IMAGE, bench_for, write_submission, write_task
 
 pytestmark = [pytest.mark.docker, pytest.mark.anyio]
@@ -104,7 +105,7 @@ async def seen(anyio_backend, tmp_path, job_id) -> list[dict]:
         for repeat in (1, 2):
             key = AttemptKey(task_id="t", submission="s", repeat=repeat)
             place = tmp_path / "runs" / job_id / "attempts" / key.folder
-            result = await score(bench, Order(key, task, Source(submission)), place, lambda *_: None)
+            result = await score(bench, Order(key, Work(task, Sample(submission))), place, lambda *_: None)
             assert result.status == "PASS", (result.error, (place / "logs/evaluator.log").read_text())
             found.append(dict(result.metrics))
     return found

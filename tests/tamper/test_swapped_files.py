@@ -15,7 +15,7 @@ from scorehost.errors import AttemptFailed
 from scorehost.runs.blobs import Blobs
 from scorehost.spec.task import Artifact, TaskSpec
 from scorehost.submissions.intake import take_in
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 from trial import score_one, write_submission, write_task
 
 SECRET, HONEST = b"secret of somebody else", b"handed in"
@@ -45,7 +45,7 @@ def taken_in(tmp_path: Path, kind: str, path: str) -> set[bytes]:
     contents, until = set(), time.monotonic() + 1.5
     while time.monotonic() < until:
         try:
-            found = take_in(spec, Source(tmp_path / "s"), Blobs(tmp_path / "blobs"))
+            found = take_in(spec, Sample(tmp_path / "s"), Blobs(tmp_path / "blobs"))
         except AttemptFailed as refused:
             assert refused.failure.kind == "invalid_submission"  # noqa: PT017 - the only one that may come
             continue

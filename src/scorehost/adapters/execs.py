@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from scorehost.adapters.faults import failed
+from scorehost.model.exec_result import ExecResult
 from scorehost.model.frozen import Frozen
 
 _KEYS = {"argv", "stdin", "timeout"}
@@ -20,29 +21,20 @@ class ExecAsk(Frozen):
     timeout: float | None = None
 
 
-class ExecAnswer(Frozen):
-    """How it went; streams are bytes as the host gave them. `error`: why nothing was run, else empty."""
-
-    exit_code: int | None
-    stdout: bytes = b""
-    stderr: bytes = b""
-    truncated: bool = False
-    timed_out: bool = False
-    oom_killed: bool = False
-    host_lost: bool = False
-    duration_seconds: float = 0.0
-    error: str = ""
-
-    def wire(self) -> dict[str, Any]:
-        """`{"exec_result": …}`; bytes that are not UTF-8 come out replaced."""
-        value = self.model_dump(exclude={"stdout", "stderr"})
-        value["stdout"] = self.stdout.decode("utf-8", "replace")
-        value["stderr"] = self.stderr.decode("utf-8", "replace")
-        return {"exec_result": value}
+class NotRun(Exception):
+    """Nothing was run, and the adapter is told why; the call goes on."""
 
 
-ExecCall = Callable[[ExecAsk], Awaitable[ExecAnswer]]
-"""Runs one exec in the host of the session. What it raises ends the call and comes out of `Roles.call`."""
+def wire(answer: ExecResult | NotRun) -> dict[str, Any]:
+    """`{"exec_result": …}`; bytes that are not UTF-8 come out replaced. `error`: why nothing was run."""
+    if isinstance(answer, NotRun):
+        return {"exec_result": {**ExecResult(exit_code=None).as_text(), "error": str(answer)}}
+    return {"exec_result": {**answer.as_text(), "error": ""}}
+
+
+ExecCall = Callable[[ExecAsk], Awaitable[ExecResult]]
+"""Runs one exec in the host of the session. NotRun is told to the adapter; anything else that it raises ends
+the call and comes out of `Roles.call`."""
 
 
 def read_ask(value: Any) -> ExecAsk:

@@ -8,13 +8,14 @@ from typing import Any
 import anyio
 
 from scorehost.adapters.capture import MaskedCapture
-from scorehost.adapters.execs import ExecAnswer, ExecAsk, ExecCall, read_ask
+from scorehost.adapters.execs import ExecAsk, ExecCall, NotRun, read_ask, wire
 from scorehost.adapters.faults import failed
 from scorehost.adapters.process import Process
 from scorehost.adapters.replies import REPLY_BYTES, parse_object, parse_reply
 from scorehost.errors import CallFailed
 from scorehost.model import json
 from scorehost.model.call import ExecNote, Fault
+from scorehost.model.exec_result import ExecResult
 from scorehost.model.ids import utc_now
 from scorehost.model.masking import Masker
 
@@ -142,7 +143,7 @@ class Talk:
             text = "an exec held a secret of the adapter; nothing was run, since no host may have one"
             raise failed("adapter_malformed", text)
         answer = await self._answer(read_ask(value["exec"]), self._exec)
-        await self._process.write(json.canonical(answer.wire()) + b"\n")
+        await self._process.write(json.canonical(wire(answer)) + b"\n")
 
     def _parsed(self, line: bytes) -> dict[str, Any]:
         if self._exec is None:
@@ -164,23 +165,27 @@ class Talk:
                 line, self.rewritten = json.canonical(hidden) + b"\n", True
         self.stdout.feed(line)
 
-    async def _answer(self, ask: ExecAsk, call: ExecCall) -> ExecAnswer:
+    async def _answer(self, ask: ExecAsk, call: ExecCall) -> ExecResult | NotRun:
         began, at = anyio.current_time(), utc_now()
+        answer: ExecResult | NotRun
         try:
             answer = await call(ask)
+        except NotRun as error:
+            answer = error
         except Exception as error:
             # Its fault is not the adapter's: it comes out of the call as it is, once the process is gone.
             self.broken = error
             raise failed("adapter_exit", "the host of the session failed") from error
+        done = ExecResult(exit_code=None) if isinstance(answer, NotRun) else answer
         note = ExecNote(
             at=at,
             argv=ask.argv,
             stdin_bytes=len((ask.stdin or "").encode()),
-            exit_code=answer.exit_code,
-            stdout_bytes=len(answer.stdout),
-            stderr_bytes=len(answer.stderr),
-            timed_out=answer.timed_out,
-            error=answer.error,
+            exit_code=done.exit_code,
+            stdout_bytes=len(done.stdout),
+            stderr_bytes=len(done.stderr),
+            timed_out=done.timed_out,
+            error=str(answer) if isinstance(answer, NotRun) else "",
             duration_seconds=round(anyio.current_time() - began, 3),
         )
         self.execs.append(note)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 
 from scorehost.adapters.calls import Call
-from scorehost.adapters.execs import ExecAnswer, ExecAsk
+from scorehost.adapters.execs import ExecAsk
 from scorehost.adapters.registry import SeenIds
 from scorehost.adapters.requests import (
     AdapterRequest,
@@ -20,6 +20,7 @@ from scorehost.adapters.requests import (
 )
 from scorehost.adapters.roles import open_roles
 from scorehost.model.call import MODES, Mode
+from scorehost.model.exec_result import ExecResult
 from scorehost.model.frozen import Frozen
 from scorehost.spec.profiles import Profiles
 from scorehost.spec.roles import Role
@@ -98,9 +99,9 @@ def _plugin() -> bytes:
     return data.getvalue()
 
 
-async def _nothing_there(_ask: ExecAsk) -> ExecAnswer:
+async def _nothing_there(_ask: ExecAsk) -> ExecResult:
     """A host in which every command ends with 0 and prints nothing."""
-    return ExecAnswer(exit_code=0)
+    return ExecResult(exit_code=0)
 
 
 def _trial(name: str, call: Call) -> Trial:

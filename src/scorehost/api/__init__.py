@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from scorehost.api.checking import CheckReport, TaskLine, check, import_humaneval
     from scorehost.api.comparing import compare
     from scorehost.api.diagnosis import clean, doctor
-    from scorehost.api.finding import Finding
-    from scorehost.api.handing_in import Content
     from scorehost.api.locking import lock, moving_tags
     from scorehost.api.place import engine_host
     from scorehost.api.planning import DryRun, Planned, plan
@@ -32,13 +30,16 @@ if TYPE_CHECKING:
     from scorehost.compare.markdown import comparison_markdown
     from scorehost.compare.wording import Words, comparison_words
     from scorehost.hosts.clean import CleanReport
-    from scorehost.jobs.options import RunOptions
     from scorehost.jobs.outcome import JobEvent, JobOutcome, Row, Watch
+    from scorehost.jobs.running import Running
     from scorehost.model.audit import AuditFinding, AuditReport
     from scorehost.model.failure import Blame
+    from scorehost.model.finding import Finding
     from scorehost.runs.attempt_logs import AttemptLog, Wanted
+    from scorehost.scoring.asked import ScoreAsked
     from scorehost.scoring.rescore.moved import Move, Rescored
     from scorehost.spec.own_secrets import own_masker
+    from scorehost.submissions.sample import Content
 
 _WHERE = {
     "Trial": "scorehost.adapters.trial",
@@ -57,8 +58,8 @@ _WHERE = {
     "Words": "scorehost.compare.wording",
     "clean": "scorehost.api.diagnosis",
     "doctor": "scorehost.api.diagnosis",
-    "Finding": "scorehost.api.finding",
-    "Content": "scorehost.api.handing_in",
+    "Finding": "scorehost.model.finding",
+    "Content": "scorehost.submissions.sample",
     "lock": "scorehost.api.locking",
     "moving_tags": "scorehost.api.locking",
     "Look": "scorehost.api.shelling",
@@ -86,7 +87,8 @@ _WHERE = {
     "CleanReport": "scorehost.hosts.clean",
     "AttemptLog": "scorehost.runs.attempt_logs",
     "Wanted": "scorehost.runs.attempt_logs",
-    "RunOptions": "scorehost.jobs.options",
+    "Running": "scorehost.jobs.running",
+    "ScoreAsked": "scorehost.scoring.asked",
     "JobEvent": "scorehost.jobs.outcome",
     "JobOutcome": "scorehost.jobs.outcome",
     "Move": "scorehost.scoring.rescore.moved",
@@ -113,7 +115,8 @@ __all__ = [
     "ReportFormat",
     "Rescored",
     "Row",
-    "RunOptions",
+    "Running",
+    "ScoreAsked",
     "Scored",
     "Scorer",
     "TaskLine",

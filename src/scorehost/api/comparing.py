@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scorehost.api.kinds import kind_of
 from scorehost.compare.comparison import compare_jobs
 from scorehost.runs.folder import find_job
 from scorehost.runs.reading import read_job
@@ -31,9 +32,11 @@ def compare(
     `tasks` are globs over task ids. `private` lets reasons hold free text of private checks. There are no
     figures when the jobs were scored by different inputs, unless `allow_mismatch`. Raises UsageError.
     """
+    ours, theirs = read_job(find_job(out, a)), read_job(find_job(out, b))
     return compare_jobs(
-        read_job(find_job(out, a)),
-        read_job(find_job(out, b)),
+        ours,
+        theirs,
+        must_agree=kind_of(ours.record.kind).must_agree,
         renamed=renamed,
         tasks=tasks,
         allow_mismatch=allow_mismatch,

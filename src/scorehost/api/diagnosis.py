@@ -8,20 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorehost.api.finding import Finding
-from scorehost.engine.opening import limits_not_enforced, open_engine
+from scorehost.attempt.fitting import limits_of
+from scorehost.engine.opening import open_engine
 from scorehost.errors import EngineError, InputError, NotFound
 from scorehost.files.lease import Lease, Standing
 from scorehost.hosts import labels
 from scorehost.hosts.admission import SHARE
 from scorehost.hosts.clean import CleanReport
 from scorehost.hosts.clean import clean as clean_engine
+from scorehost.model.finding import Finding
 from scorehost.model.limits import MIB, Limits
 from scorehost.spec.profiles import EvaluateHost
 
 if TYPE_CHECKING:
-    from scorehost.api.opener import OpenEngine
     from scorehost.engine.door import Engine, EngineInfo
+    from scorehost.engine.opener import OpenEngine
 
 GIB = 1024 * MIB
 LOW_DISK = 2 * GIB
@@ -58,18 +59,6 @@ async def clean(
     async with engine(host) as opened:
         await opened.info()  # the call whose errors say what to mend
         return await clean_engine(opened, job=job, older_than=older_than, force=force, kept=kept)
-
-
-def limits_of(info: EngineInfo) -> list[Finding]:
-    """One finding for every limit that this engine cannot enforce."""
-    return [
-        Finding(
-            "problem",
-            f"this engine cannot enforce a limit: {what}",
-            "Mend the engine's machine, or accept it with `scorehost run --allow-unenforced`.",
-        )
-        for what in limits_not_enforced(info)
-    ]
 
 
 def _engine(info: EngineInfo) -> list[Finding]:

@@ -5,62 +5,43 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from scorehost.errors import UsageError
 from scorehost.files.atomic import disk_errors
 from scorehost.spec.task import Artifact
-from scorehost.submissions.source import Source
-
-Content = str | bytes | Path
+from scorehost.submissions.sample import Content, Sample
 
 
-@dataclass(frozen=True, slots=True)
-class HandedIn:
-    """A submission before its attempt. `texts` are by artifact id, `files` by path.
+@contextmanager
+def laid_out(sample: Sample, place: Path) -> Iterator[Sample]:
+    """The sample with its `files` in a new folder in `place`, which goes at the end of the block. Blocks.
 
-    `folder`: the caller's own, in which everything lies already. `refused`: why it is the submission's own
-    fault that nothing can be made of it.
+    Raises DiskFull; UsageError for a file that cannot be copied. Then nothing is left in `place`.
     """
-
-    folder: Path | None = None
-    texts: Mapping[str, str] = field(default_factory=dict)
-    files: Mapping[str, Content] = field(default_factory=dict)
-    refused: str = ""
-
-    def lay_out(self, place: Path) -> Source:
-        """The source of the attempt; what has to be written is, in a new folder in `place`. Blocks.
-
-        Raises DiskFull; UsageError for a file that cannot be copied. Then nothing is left in `place`.
-        """
-        if not self.files or self.refused:
-            return Source(self.folder, self.texts, self.refused)
-        with disk_errors(place, 4096):
-            folder = Path(tempfile.mkdtemp(prefix="hand-in-", dir=place))
-        try:
-            for path, content in self.files.items():
-                _write(folder / path, path, content)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        return Source(folder, self.texts)
-
-    def take_away(self, source: Source) -> None:
-        """Removes what `lay_out` wrote. Blocks."""
-        if source.folder is not None and source.folder != self.folder:
-            shutil.rmtree(source.folder, ignore_errors=True)
+    if not sample.files or sample.refused:
+        yield sample
+        return
+    with disk_errors(place, 4096):
+        folder = Path(tempfile.mkdtemp(prefix="hand-in-", dir=place))
+    try:
+        for path, content in sample.files.items():
+            _write(folder / path, path, content)
+        yield Sample(folder, sample.texts)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def handed_in(artifacts: tuple[Artifact, ...], files: Mapping[str, Content] | Path) -> HandedIn:
+def sample_of(artifacts: tuple[Artifact, ...], files: Mapping[str, Content] | Path) -> Sample:
     """`files` as `Scorer.score` takes them. UsageError for all that the caller got wrong; writes nothing."""
     if isinstance(files, Path):
         if not files.is_dir():
             raise UsageError(
                 f"{files} is no folder.", hint="Give the folder in which the artifacts lie, or a mapping."
             )
-        return HandedIn(files)
+        return Sample(files)
     if not isinstance(files, Mapping):
         raise UsageError(
             f"A submission cannot be {_kind(files)}.",
@@ -87,8 +68,8 @@ def handed_in(artifacts: tuple[Artifact, ...], files: Mapping[str, Content] | Pa
         (path for path, text in found.items() if isinstance(text, str) and not _is_unicode(text)), None
     )
     if broken is not None:  # as an attempt says it of an artifact's text: what a model wrote may be like this
-        return HandedIn(refused=f"the text of {broken} is not valid Unicode")
-    return HandedIn(None, texts, found)
+        return Sample(refused=f"the text of {broken} is not valid Unicode")
+    return Sample(texts=texts, files=found)
 
 
 def _place(artifacts: tuple[Artifact, ...], word: object) -> tuple[Artifact, str]:

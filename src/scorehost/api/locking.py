@@ -13,7 +13,7 @@ from scorehost.spec.loading import load_dataset
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scorehost.api.opener import OpenEngine
+    from scorehost.engine.opener import OpenEngine
 
 
 async def lock(

@@ -7,16 +7,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorehost.errors import AttemptFailed
-from scorehost.jobs.resume import resumed_options
+from scorehost.api.running import resolved
+from scorehost.errors import AttemptFailed, UsageError
+from scorehost.jobs.checks import check_running
+from scorehost.jobs.plan import Desk
+from scorehost.jobs.running import Running
 from scorehost.runs.blobs import Blobs
-from scorehost.scoring.rescore.plan import plan_for
-from scorehost.spec.loading import load_dataset, load_either
+from scorehost.scoring.asked import ScoreAsked
+from scorehost.scoring.choosing import choose
+from scorehost.scoring.planning import plan_score
 from scorehost.submissions.intake import take_in
 
 if TYPE_CHECKING:
-    from scorehost.attempt.order import Order
-    from scorehost.jobs.options import RunOptions
+    from scorehost.attempt.work import WorkOrder
+    from scorehost.jobs.plan import Asked
     from scorehost.model.failure import Failure
     from scorehost.model.ids import AttemptKey
 
@@ -40,17 +44,20 @@ class DryRun:
     warnings: tuple[str, ...]
 
 
-def plan(options: RunOptions) -> DryRun:
-    """Reads, checks and plans all that a job would, then forgets it.
+def plan(asked: Asked | None, running: Running) -> DryRun:
+    """Reads, checks and plans all that a score job would, then forgets it.
 
     Blocking code: every submission is copied once to be checked. Raises SpecError and UsageError.
     """
-    load = load_dataset if options.resume is None else load_either
-    options = resumed_options(options)
-    dataset = load(options.dataset, profiles=options.profiles, gold=options.gold)
-    warnings = list(dataset.warnings)
+    kind, asked, running = resolved(asked, running)
+    if not isinstance(asked, ScoreAsked):
+        raise UsageError(f"There is no dry run of a {kind.tag} job yet.")
+    check_running(running)
+    chosen = choose(asked, resumed=running.resume is not None)
+    warnings: list[str] = []
     with tempfile.TemporaryDirectory(prefix="scorehost-plan-") as place:
-        made = plan_for(options, dataset, staging=Path(place) / "incoming", warn=warnings.append)
+        desk = Desk(Path(place) / "incoming", warnings.append)
+        made = plan_score(chosen, desk, allow_shared_host=running.allow_shared_host)
         seen: dict[tuple[str, str, int], Planned] = {}
         planned = []
         for order in made.orders:
@@ -62,14 +69,14 @@ def plan(options: RunOptions) -> DryRun:
     return DryRun(tuple(planned), tuple(dict.fromkeys(warnings)))
 
 
-def _looked_at(order: Order) -> Planned:
-    declared = [artifact.id for artifact in order.task.spec.artifacts]
+def _looked_at(order: WorkOrder) -> Planned:
+    declared = [artifact.id for artifact in order.work.task.spec.artifacts]
     with tempfile.TemporaryDirectory(prefix="scorehost-plan-") as place:
         try:
-            hand_in = take_in(order.task.spec, order.source, Blobs(Path(place)))
+            taken = take_in(order.work.task.spec, order.work.sample, Blobs(Path(place)))
         except AttemptFailed as error:
             return Planned(order.key, (), tuple(declared), 0, error.failure)
-    present = hand_in.artifacts
+    present = taken.artifacts
     return Planned(
         key=order.key,
         artifacts=tuple(name for name in declared if name in present),

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorehost.api.diagnosis import limits_of
-from scorehost.api.finding import Finding
-from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints, run_blueprint
+from scorehost.attempt.blueprints import run_blueprint
+from scorehost.attempt.fitting import hosts_of, limits_of, never_fit
 from scorehost.engine.opening import open_engine
 from scorehost.errors import EngineError, EngineRefused, InputError, NotFound
-from scorehost.hosts.admission import SHARE
 from scorehost.hosts.images import OWN_PREFIX
-from scorehost.model.limits import MIB
+from scorehost.model.finding import Finding
 from scorehost.spec.loading import load_dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
-    from scorehost.api.opener import OpenEngine
     from scorehost.engine.door import Engine, EngineInfo
-    from scorehost.hosts.blueprint import Blueprint
+    from scorehost.engine.opener import OpenEngine
     from scorehost.hosts.recipe import Recipe
-    from scorehost.spec.dataset import Dataset, Task
+    from scorehost.spec.dataset import Dataset
 
 
 async def probe(
@@ -44,40 +40,6 @@ async def probe(
             return findings
     except (EngineError, InputError) as error:
         return [Finding("problem", error.message, error.hint)]
-
-
-def hosts_of(task: Task, dataset: Dataset) -> list[Blueprint]:
-    """Every host that an attempt at `task` may start, the evaluator's first."""
-    named = named_blueprints(task, dataset.profiles)
-    return [evaluator_blueprint(task, dataset.profiles), *named.values()]
-
-
-def never_fit(tasks: Iterable[Task], dataset: Dataset, info: EngineInfo) -> list[Finding]:
-    """A problem for every task whose hosts together need more memory than an engine gives to hosts (80 %)."""
-    room = int(info.memory_bytes * SHARE) // MIB
-    findings = []
-    for task in tasks:
-        hosts = hosts_of(task, dataset)
-        needed = sum(host.limits.memory_mb for host in hosts)
-        if needed > room:
-            parts = ", ".join(f"{host.name} {host.limits.memory_mb}" for host in hosts)
-            findings.append(
-                Finding(
-                    "problem",
-                    f"task {task.task_id} needs {needed} MiB for its hosts ({parts}), the engine has {room}",
-                    "Lower limits.memory_mb of the task or of its environments.",
-                )
-            )
-    return findings
-
-
-def room_for(tasks: Iterable[Task], dataset: Dataset, info: EngineInfo) -> int:
-    """How many attempts an engine takes at a time: one for each of its cores, no more than its memory holds
-    when all of them are at the task that needs most; at least 1.
-    """
-    room = int(info.memory_bytes * SHARE) // MIB
-    most = max((sum(host.limits.memory_mb for host in hosts_of(task, dataset)) for task in tasks), default=1)
-    return max(1, min(info.cpus, room // most))
 
 
 def _runtime(dataset: Dataset, info: EngineInfo) -> list[Finding]:

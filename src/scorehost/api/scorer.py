@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,21 +15,22 @@ import anyio
 from anyio.abc import TaskGroup
 
 from scorehost.aio.threads import in_thread
-from scorehost.api.handing_in import Content, HandedIn, handed_in
-from scorehost.api.probing import never_fit
-from scorehost.attempt.order import Order
+from scorehost.api.handing_in import laid_out, sample_of
+from scorehost.attempt.fitting import never_fit
 from scorehost.attempt.resources import Resources
 from scorehost.attempt.score import score as score_attempt
+from scorehost.attempt.work import Work, WorkOrder
 from scorehost.errors import UsageError
 from scorehost.files.removal import remove_tree
 from scorehost.model.check import CheckRow
 from scorehost.model.failure import Failure
 from scorehost.model.ids import SUBMISSION_NAME, AttemptKey
+from scorehost.model.order import Order
 from scorehost.model.result import Result, Status
 from scorehost.runs.draft import take_back
 from scorehost.runs.reader import read_checks
 from scorehost.spec.dataset import Dataset, Task
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Content, Sample
 
 T = TypeVar("T")
 FORGET_SECONDS = 600.0  # for contents that no attempt links any more
@@ -80,8 +82,8 @@ class Scorer:
         self._loop = asyncio.get_running_loop()
         self._turns = anyio.CapacityLimiter(at_a_time)
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, Order] = {}
-        self._last: Order | None = None
+        self._waiting: dict[int, WorkOrder] = {}
+        self._last: WorkOrder | None = None
         self._fit: set[str] = set()
         self._closed = False
         self._swept = time.monotonic()
@@ -115,9 +117,9 @@ class Scorer:
             raise UsageError(
                 f"{name!r} is no name of a submission.", hint="Use letters, digits, '.', '_', '-'."
             )
-        handed = handed_in(task.spec.artifacts, files)
+        sample = sample_of(task.spec.artifacts, files)
         running = _Running()
-        self._group.start_soon(self._run, running, task, handed, name)
+        self._group.start_soon(self._run, running, task, sample, name)
         try:
             await running.ended.wait()
         except BaseException:
@@ -142,7 +144,7 @@ class Scorer:
         self._closed = True
         self._group.cancel_scope.cancel()
 
-    def upcoming(self, count: int) -> list[Order]:
+    def upcoming(self, count: int) -> list[WorkOrder]:
         """What is expected next: what waits for its turn, then more of the task that was asked for last."""
         known = list(itertools.islice(self._waiting.values(), count))
         return known if self._last is None else known + [self._last] * (count - len(known))
@@ -163,30 +165,32 @@ class Scorer:
             self._fit.add(task_id)
         return task
 
-    async def _run(self, running: _Running, task: Task, handed: HandedIn, name: str) -> None:
+    async def _run(self, running: _Running, task: Task, sample: Sample, name: str) -> None:
         try:
             with running.scope:
-                running.scored = await self._scored(task, handed, name)
+                running.scored = await self._scored(task, sample, name)
         except Exception as error:  # noqa: BLE001 - it is the caller's, and must not end everybody else's
             running.error = error
         finally:
             running.ended.set()
 
-    async def _scored(self, task: Task, handed: HandedIn, name: str) -> Scored:
+    async def _scored(self, task: Task, sample: Sample, name: str) -> Scored:
         number = next(self._numbers)
         key = AttemptKey(task_id=task.task_id, submission=name, sample=number)
-        self._last = self._waiting[number] = Order(key, task, Source())
+        self._last = self._waiting[number] = Order(key, Work(task, Sample()))
         try:
             await self._turns.acquire_on_behalf_of(number)
         finally:
             del self._waiting[number]
         try:
             target = self._folder / "attempts" / key.folder
-            source = await self._settled(lambda: handed.lay_out(self._folder))
-            try:
-                result = await score_attempt(self._resources, Order(key, task, source), target, _untold)
-            finally:
-                await self._settled(lambda: handed.take_away(source))
+            with ExitStack() as files:
+                there = await self._settled(lambda: files.enter_context(laid_out(sample, self._folder)))
+                try:
+                    order = Order(key, Work(task, there))
+                    result = await score_attempt(self._resources, order, target, _untold)
+                finally:
+                    await self._settled(files.close)
             return await self._settled(lambda: self._taken(result, target))
         finally:
             self._turns.release_on_behalf_of(number)

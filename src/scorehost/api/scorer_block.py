@@ -11,12 +11,11 @@ import anyio
 import structlog
 
 from scorehost.aio.retry import Retry
-from scorehost.api.diagnosis import limits_of
-from scorehost.api.opener import OpenEngine
-from scorehost.api.probing import room_for
 from scorehost.api.scorer import Scorer
+from scorehost.attempt.fitting import limits_of, room_for
 from scorehost.attempt.resources import open_resources
 from scorehost.engine.door import EngineInfo
+from scorehost.engine.opener import OpenEngine
 from scorehost.engine.opening import open_engine
 from scorehost.errors import UsageError
 from scorehost.files.removal import remove_tree

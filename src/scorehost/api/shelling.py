@@ -17,16 +17,18 @@ from scorehost.attempt.resources import open_resources
 from scorehost.engine.opening import open_engine
 from scorehost.files.scratch import scratch
 from scorehost.hosts.kept import enter
-from scorehost.jobs.options import RunOptions
-from scorehost.jobs.plan import make_plan
+from scorehost.jobs.plan import Desk
 from scorehost.model.ids import new_job_id
 from scorehost.runs.claim import made_folder
+from scorehost.scoring.asked import ScoreAsked
+from scorehost.scoring.choosing import choose
+from scorehost.scoring.planning import plan_score
 from scorehost.spec.loading import load_task_dir
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from scorehost.api.opener import OpenEngine
+    from scorehost.engine.opener import OpenEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,8 @@ async def look_into(
         made_folder(place / "runs", job_id, "look", keep=lambda _folder: False) as folder,
         stop_on_signals(stop, lambda: job_id),
     ):
-        options = RunOptions(
-            dataset=dataset.root, tasks=(task.task_id,), submissions=(submission_word(word),)
-        )
-        order = make_plan(options, dataset, staging=place / "incoming", warn=warn).orders[0]
+        asked = ScoreAsked(dataset=dataset.root, tasks=(task.task_id,), submissions=(submission_word(word),))
+        order = plan_score(choose(asked, dataset), Desk(place / "incoming", warn)).orders[0]
         address = dataset.profiles.engine.host
         async with (
             engine(address) as opened,

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorehost.errors import ScorehostError
-from scorehost.jobs.select import selected_tasks
-from scorehost.spec.loading import load_dataset
+from scorehost.scoring.choosing import choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from scorehost.jobs.options import RunOptions
+    from scorehost.scoring.asked import ScoreAsked
 
 POLL_SECONDS = 0.5
 QUIET_SECONDS = 0.3  # an editor writes a file in several steps: it must have been quiet so long
@@ -33,38 +32,38 @@ class Watched:
     `tasks`.
     """
 
-    options: RunOptions
+    asked: ScoreAsked
+    out: Path
     roots: tuple[Path, ...]
     tasks: Mapping[str, Path]
     files: Mapping[str, tuple[int, int]]
 
 
-def snapshot(options: RunOptions) -> Watched:
-    """All files that bear on the job of `options`, as they are now (plain blocking code).
+def snapshot(asked: ScoreAsked, out: Path) -> Watched:
+    """All files that bear on the job, but those of jobs in `out`, as they are now (plain blocking code).
 
     Where the dataset does not load, everything in its folder is watched. At most 50,000 files.
     """
     tasks: dict[str, Path] = {}
     try:
-        dataset = load_dataset(options.dataset, profiles=options.profiles, gold=options.gold)
-        tasks = {task.task_id: task.folder.absolute() for task in selected_tasks(options, dataset)}
-        roots = [*tasks.values(), *(options.dataset / name for name in _SHARED)]
+        tasks = {task.task_id: task.folder.absolute() for task in choose(asked).tasks}
+        roots = [*tasks.values(), *(asked.dataset / name for name in _SHARED)]
     except ScorehostError:
-        roots = [options.dataset]
-    roots += _handed_in(options)
-    return Watched(options, tuple(roots), tasks, _state(options, roots))
+        roots = [asked.dataset]
+    roots += _handed_in(asked)
+    return Watched(asked, out, tuple(roots), tasks, _state(asked, out, roots))
 
 
 def wait_for_change(before: Watched, *, sleep: Callable[[float], None] = time.sleep) -> list[str]:
     """Blocks until something differs from `before` and is quiet again; the paths that changed, in order."""
     while True:
         sleep(POLL_SECONDS)
-        now = _state(before.options, before.roots)
+        now = _state(before.asked, before.out, before.roots)
         if now == before.files:
             continue
         while True:
             sleep(QUIET_SECONDS)
-            later = _state(before.options, before.roots)
+            later = _state(before.asked, before.out, before.roots)
             if later == now:
                 break
             now = later
@@ -73,22 +72,22 @@ def wait_for_change(before: Watched, *, sleep: Callable[[float], None] = time.sl
             return changed
 
 
-def narrowed(before: Watched, changed: Iterable[str]) -> RunOptions:
-    """The options of a job of those tasks that changed; of all when anything else changed too."""
+def narrowed(before: Watched, changed: Iterable[str]) -> ScoreAsked:
+    """What a job is asked of those tasks that changed; of all when anything else changed too."""
     found = set()
     for path in changed:
         own = [task_id for task_id, folder in before.tasks.items() if Path(path).is_relative_to(folder)]
         if not own:
-            return before.options
+            return before.asked
         found.update(own)
-    return dataclasses.replace(before.options, tasks=tuple(sorted(found)), tags=(), limit=None)
+    return dataclasses.replace(before.asked, tasks=tuple(sorted(found)), tags=(), limit=None)
 
 
-def _state(options: RunOptions, roots: Iterable[Path]) -> dict[str, tuple[int, int]]:
-    out = options.out.resolve()
+def _state(asked: ScoreAsked, out: Path, roots: Iterable[Path]) -> dict[str, tuple[int, int]]:
+    out = out.resolve()
     found: dict[str, tuple[int, int]] = {}
     # Without --task a task that is new belongs to the job too.
-    fresh = () if options.tasks else sorted(options.dataset.glob("tasks/*/task.yaml"))
+    fresh = () if asked.tasks else sorted(asked.dataset.glob("tasks/*/task.yaml"))
     for root in (*roots, *fresh):
         for path in _files(root.absolute(), out):  # so that no file has two names
             try:
@@ -101,11 +100,11 @@ def _state(options: RunOptions, roots: Iterable[Path]) -> dict[str, tuple[int, i
     return found
 
 
-def _handed_in(options: RunOptions) -> Iterator[Path]:
-    for path in (options.profiles, options.gold, options.submissions_dir, options.predictions):
+def _handed_in(asked: ScoreAsked) -> Iterator[Path]:
+    for path in (asked.profiles, asked.gold, asked.submissions_dir, asked.predictions):
         if path is not None:
             yield path
-    for word in options.submissions:
+    for word in asked.submissions:
         for text in (word, word.partition("=")[2]):
             if text and Path(text).exists():
                 yield Path(text)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Iterable, Mapping
 from secrets import token_hex
 from typing import Any, Literal
 
-from scorehost.adapters.execs import ExecAnswer, ExecAsk, ExecCall
+from scorehost.adapters.execs import ExecAsk, ExecCall, NotRun
 from scorehost.adapters.faults import failed
 from scorehost.adapters.requests import AdapterRequest, Assertion, JudgeRequest, SessionRequest
 from scorehost.calls.recorder import Emit, JobCalls
@@ -14,6 +14,7 @@ from scorehost.errors import BudgetSpent, CallFailed
 from scorehost.hosts.agents import UnknownRole, Work, WorkPlace
 from scorehost.model import json
 from scorehost.model.call import Reply
+from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Phase
 from scorehost.runs.drafting import Drafting
 from scorehost.spec.task import TaskSpec
@@ -148,24 +149,14 @@ class _Session:
 
 
 def _exec_call(place: WorkPlace) -> ExecCall:
-    async def run(ask: ExecAsk) -> ExecAnswer:
+    async def run(ask: ExecAsk) -> ExecResult:
         try:
             stdin = None if ask.stdin is None else ask.stdin.encode("utf-8")
-            outcome = await place(Work(ask.argv, stdin, ask.timeout))
+            return await place(Work(ask.argv, stdin, ask.timeout))
         except BudgetSpent as error:
-            return ExecAnswer(exit_code=None, error=error.message)
+            raise NotRun(error.message) from None
         except ValueError:
-            return ExecAnswer(exit_code=None, error="argv or stdin holds what no program can be given")
-        return ExecAnswer(
-            exit_code=outcome.exit_code,
-            stdout=outcome.stdout,
-            stderr=outcome.stderr,
-            truncated=outcome.truncated,
-            timed_out=outcome.timed_out,
-            oom_killed=outcome.oom_killed,
-            host_lost=outcome.host_lost,
-            duration_seconds=outcome.duration_seconds,
-        )
+            raise NotRun("argv or stdin holds what no program can be given") from None
 
     return run
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 from scorehost.files.tree import Tree
 from scorehost.runs.draft import Draft
 from scorehost.spec.task import TaskSpec
-from scorehost.submissions.intake import HandIn
+from scorehost.submissions.intake import Taken
 
 
-def link_submission(draft: Draft, spec: TaskSpec, hand_in: HandIn) -> HandIn:
+def link_submission(draft: Draft, spec: TaskSpec, taken: Taken) -> Taken:
     """Puts what is scored below the artifacts' declared paths; the same hand-in, read from there.
 
     Raises DiskFull, and Interrupted once the draft was dropped.
     """
     linked: dict[str, Tree] = {}
     for artifact in spec.artifacts:
-        tree = hand_in.artifacts.get(artifact.id)
+        tree = taken.artifacts.get(artifact.id)
         if tree is None:
             continue
         for folder in tree.folders:
@@ -28,4 +28,4 @@ def link_submission(draft: Draft, spec: TaskSpec, hand_in: HandIn) -> HandIn:
             place = draft.link(path, entry.source, size=entry.size, sha256=entry.sha256)
             entries.append(replace(entry, source=place))
         linked[artifact.id] = replace(tree, entries=tuple(entries))
-    return HandIn({**hand_in.artifacts, **linked})
+    return Taken({**taken.artifacts, **linked})

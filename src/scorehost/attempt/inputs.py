@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from scorehost.attempt.layout import Layout
-from scorehost.attempt.order import Order
+from scorehost.attempt.work import WorkOrder
 from scorehost.hosts.blueprint import ARTIFACTS, EVALUATION, OUTPUT, ROOT, WORKSPACE
 from scorehost.hosts.production import Produced
 
 
-def evaluator_inputs(order: Order, layout: Layout, end: Produced | None = None) -> dict[str, Any]:
+def evaluator_inputs(order: WorkOrder, layout: Layout, end: Produced | None = None) -> dict[str, Any]:
     """A JSON object; paths are those inside the container. `end`: of the run phase, when there was one."""
     run: dict[str, Any] = {"status": "submitted", "limit": None}
     if end is not None:
@@ -21,19 +21,19 @@ def evaluator_inputs(order: Order, layout: Layout, end: Produced | None = None) 
         "workspace_dir": f"{ROOT}/{WORKSPACE}",
         "evaluation_dir": f"{ROOT}/{EVALUATION}",
         "output_dir": f"{ROOT}/{OUTPUT}",
-        "parameters": order.task.spec.parameters,
+        "parameters": order.work.task.spec.parameters,
         "inputs": [row.model_dump() for row in layout.rows],
         "task": _task(order),
         "run": run,
     }
 
 
-def run_inputs(order: Order) -> dict[str, Any]:
+def run_inputs(order: WorkOrder) -> dict[str, Any]:
     """What the context of a run phase is made of."""
-    return {"parameters": order.task.spec.parameters, "task": _task(order)}
+    return {"parameters": order.work.task.spec.parameters, "task": _task(order)}
 
 
-def _task(order: Order) -> dict[str, Any]:
+def _task(order: WorkOrder) -> dict[str, Any]:
     key = order.key
     return {
         "task_id": key.task_id,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from scorehost.files.tree import Entry, Tree, name_bytes
 from scorehost.hosts.blueprint import ARTIFACTS, ROOT, WORKSPACE
 from scorehost.spec.task import InputRow, TaskSpec
-from scorehost.submissions.intake import HandIn
+from scorehost.submissions.intake import Taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +20,14 @@ class Layout:
     rows: tuple[InputRow, ...]
 
 
-def laid_out(spec: TaskSpec, hand_in: HandIn) -> Layout:
+def laid_out(spec: TaskSpec, taken: Taken) -> Layout:
     """Puts every artifact that the task takes as an input, and that is present, at its target."""
     rows = spec.input_rows
     entries: dict[str, list[Entry]] = {ARTIFACTS: [], WORKSPACE: []}
     folders: dict[str, list[str]] = {ARTIFACTS: [], WORKSPACE: []}
     paths: dict[str, str] = {}
     for row in rows:
-        tree = hand_in.artifacts.get(row.artifact)
+        tree = taken.artifacts.get(row.artifact)
         if tree is None:
             continue
         top, _, rest = row.target.partition("/")

@@ -19,20 +19,20 @@ from scorehost.submissions.intake import take_in
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from scorehost.attempt.order import Order
     from scorehost.attempt.resources import Resources
+    from scorehost.attempt.work import WorkOrder
 
 
 @asynccontextmanager
 async def host_to_look_into(
-    resources: Resources, order: Order, name: str | None, warn: Callable[[str], None]
+    resources: Resources, order: WorkOrder, name: str | None, warn: Callable[[str], None]
 ) -> AsyncIterator[Host]:
     """The running host `name` of the order's task (None: the evaluator's), removed at the end of the block.
 
     Nothing runs in it: an evaluator's host waits for a start that never comes. Raises UsageError for a name
     that the task does not declare, AttemptFailed as an attempt would.
     """
-    task, profiles = order.task, resources.dataset.profiles
+    task, profiles = order.work.task, resources.dataset.profiles
     evaluator, named = evaluator_blueprint(task, profiles), named_blueprints(task, profiles)
     if name not in (None, evaluator.name, *named):
         raise UsageError(
@@ -48,8 +48,8 @@ async def host_to_look_into(
         timing=lambda _phase, _seconds: None,
     )
     trees = await resources.trees(task)
-    hand_in = await in_thread(lambda: take_in(task.spec, order.source, resources.blobs), resources.files)
-    layout = laid_out(task.spec, hand_in)
+    taken = await in_thread(lambda: take_in(task.spec, order.work.sample, resources.blobs), resources.files)
+    layout = laid_out(task.spec, taken)
     cargo = Cargo(
         gold=trees.gold,
         code=trees.code,

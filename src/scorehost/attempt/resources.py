@@ -16,7 +16,7 @@ from scorehost import __version__
 from scorehost.aio.threads import in_thread
 from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
 from scorehost.attempt.digests import TaskTrees, Tools, profile_digest
-from scorehost.attempt.order import Order
+from scorehost.attempt.work import WorkOrder
 from scorehost.calls.recorder import JobCalls
 from scorehost.engine.door import Engine, EngineInfo
 from scorehost.errors import EngineError
@@ -39,7 +39,7 @@ FILE_THREADS = 4
 FEWEST_STARTS = 2  # at a time, however few cores the engine has
 SPARE = "spare"  # what the label says in place of an attempt while a host waits for one
 Keep = Literal["error", "always"]
-Upcoming = Callable[[int], Sequence[Order]]
+Upcoming = Callable[[int], Sequence[WorkOrder]]
 
 
 @dataclass(slots=True)
@@ -94,11 +94,11 @@ class Resources:
         profiles = self.dataset.profiles
         wanted: list[Wanted] = []
         for order in self.upcoming(max(1, self.running) * profiles.evaluate_host.warm):
-            if order.source.run and not profiles.evaluate_host.isolated:
+            if order.work.sample.run and not profiles.evaluate_host.isolated:
                 continue
             plans = [
-                evaluator_blueprint(order.task, profiles),
-                *named_blueprints(order.task, profiles).values(),
+                evaluator_blueprint(order.work.task, profiles),
+                *named_blueprints(order.work.task, profiles).values(),
             ]
             found = ((plan, self.images.known(plan.image)) for plan in plans)
             wanted += [(plan, image) for plan, image in found if image is not None]

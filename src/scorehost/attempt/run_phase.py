@@ -14,9 +14,9 @@ from scorehost.aio.threads import in_thread
 from scorehost.attempt.agents import AttemptAgents
 from scorehost.attempt.blueprints import run_blueprint
 from scorehost.attempt.inputs import run_inputs
-from scorehost.attempt.order import Order
 from scorehost.attempt.resources import Resources
 from scorehost.attempt.shelf import Shelf
+from scorehost.attempt.work import WorkOrder
 from scorehost.errors import AttemptFailed
 from scorehost.files.tree import Entry, Tree, read_tree
 from scorehost.hosts.blueprint import ARTIFACTS, TASK, TOOLS, WORKSPACE
@@ -26,8 +26,8 @@ from scorehost.hosts.shared import Vacated
 from scorehost.model.failure import Phase, failure
 from scorehost.model.json import digest
 from scorehost.model.result import HostUsage
-from scorehost.submissions.intake import HandIn
-from scorehost.submissions.source import Source
+from scorehost.submissions.intake import Taken
+from scorehost.submissions.sample import Sample
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class RunPhase:
     vacated: Vacated | None = None
 
     end: Produced | None = None
-    hand_in: HandIn | None = None
+    taken: Taken | None = None
     host: HostUsage | None = None
     log: bytes = b""
     digest: str = ""
@@ -49,19 +49,19 @@ class RunPhase:
 
 async def carry_out(
     resources: Resources,
-    order: Order,
+    order: WorkOrder,
     site: Site,
     agents: AttemptAgents | None,
     *,
     staging: Path,
-    take: Callable[[Source], Awaitable[HandIn]],
+    take: Callable[[Sample], Awaitable[Taken]],
     run: RunPhase,
-) -> HandIn:
+) -> Taken:
     """Runs run.py of the task and gives what it published; `run` is filled in, also on the way to a failure.
 
     `staging` is a folder of ours that need not exist; it is gone afterwards. Raises as `produce` and `take`.
     """
-    task = order.task
+    task = order.work.task
     plan = run_blueprint(task, resources.dataset.profiles)
     image = await resources.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
     code, data = await in_thread(lambda: _read(order), resources.files)
@@ -85,8 +85,8 @@ async def carry_out(
             run.end = await produce(production)
         if production.host is not None:
             run.vacated = Vacated(production.host, tools, code)
-        run.hand_in = await take(Source(shelf.done if shelf.done.is_dir() else None))
-        return run.hand_in
+        run.taken = await take(Sample(shelf.done if shelf.done.is_dir() else None))
+        return run.taken
     finally:
         run.host = production.usage
         run.log = production.log.content() if production.log is not None else b""
@@ -94,8 +94,8 @@ async def carry_out(
             await in_thread(lambda: shutil.rmtree(staging, ignore_errors=True), resources.files)
 
 
-def _read(order: Order) -> tuple[Tree, Tree]:
-    task = order.task
+def _read(order: WorkOrder) -> tuple[Tree, Tree]:
+    task = order.work.task
     try:
         return read_tree(sorted(task.run_code.items())), read_tree(sorted(task.data.items()))
     except OSError as error:

@@ -25,22 +25,23 @@ from scorehost.attempt.blueprints import (
 from scorehost.attempt.digests import TaskTrees, scoring_digests
 from scorehost.attempt.inputs import evaluator_inputs
 from scorehost.attempt.layout import laid_out
-from scorehost.attempt.order import Order
 from scorehost.attempt.resources import Resources
 from scorehost.attempt.run_phase import RunPhase, carry_out
+from scorehost.attempt.work import WorkOrder
 from scorehost.errors import AttemptFailed, DiskTrouble, EngineRefused, EngineTimeout, EngineUnreachable
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.evaluation import Evaluation, evaluate
-from scorehost.hosts.execs import FAULTY, ExecOutcome
+from scorehost.hosts.exec_ends import FAULTY
 from scorehost.hosts.host import Site
 from scorehost.hosts.kept import Keeper
 from scorehost.hosts.shared import taken_over
+from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
 from scorehost.model.result import Digests, HostUsage, Result
 from scorehost.runs.drafting import Drafting, drafting
-from scorehost.submissions.intake import HandIn, take_in
-from scorehost.submissions.source import Source
+from scorehost.submissions.intake import Taken, take_in
+from scorehost.submissions.sample import Sample
 
 Emit = Callable[[str, Mapping[str, Any]], None]
 SHARED = (
@@ -53,7 +54,7 @@ SHARED = (
 class _Progress:
     """What is known of an attempt so far: a failure at any point still tells all of it."""
 
-    order: Order
+    order: WorkOrder
     emit: Emit
     keeper: Keeper | None = None
     started_at: str = field(default_factory=utc_now)
@@ -61,7 +62,7 @@ class _Progress:
     timing: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     warnings: list[str] = field(default_factory=list)
     trees: TaskTrees | None = None
-    hand_in: HandIn | None = None
+    taken: Taken | None = None
     hosts: tuple[HostUsage, ...] = ()
     agents: AttemptAgents | None = None
     run: RunPhase = field(default_factory=RunPhase)
@@ -83,7 +84,7 @@ class _Progress:
             self.spent(phase, time.monotonic() - begun)
 
 
-async def score(resources: Resources, order: Order, folder: Path, emit: Emit) -> Result:
+async def score(resources: Resources, order: WorkOrder, folder: Path, emit: Emit) -> Result:
     """Scores one attempt and publishes its folder at `folder`.
 
     Every failure of the attempt is a Result of status ERROR. Raises only DiskTrouble, and cancellation; then
@@ -108,17 +109,17 @@ async def score(resources: Resources, order: Order, folder: Path, emit: Emit) ->
 
 
 async def _scored(
-    resources: Resources, order: Order, folder: Path, emit: Emit, keeper: Keeper | None
+    resources: Resources, order: WorkOrder, folder: Path, emit: Emit, keeper: Keeper | None
 ) -> Result:
     progress = _Progress(order, emit, keeper)
     async with drafting(resources.writer, folder, resources.masker) as draft:
-        if resources.agents is not None and order.task.spec.agent_profiles:
-            progress.agents = AttemptAgents(resources.agents, order.task.spec, draft, emit)
+        if resources.agents is not None and order.work.task.spec.agent_profiles:
+            progress.agents = AttemptAgents(resources.agents, order.work.task.spec, draft, emit)
         verdict: Verdict | None = None
         error: Failure | None = None
         try:
             # Waiting for memory is on no clock: no phase has begun.
-            needed = memory_needed(order.task, resources.dataset.profiles)
+            needed = memory_needed(order.work.task, resources.dataset.profiles)
             async with resources.pool.reserved(needed), AsyncExitStack() as progress.run.keep:
                 with resources.attempting():
                     verdict = await _verdict(resources, progress, draft)
@@ -153,7 +154,7 @@ def _internal(resources: Resources, progress: _Progress, draft: Drafting, defect
 
 async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -> Verdict:
     order = progress.order
-    task, profiles = order.task, resources.dataset.profiles
+    task, profiles = order.work.task, resources.dataset.profiles
     progress.enter(Phase.PREPARE)
     site = Site(
         engine=resources.engine,
@@ -167,17 +168,17 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
     )
     with progress.timed("prepare"):
         progress.trees = trees = await resources.trees(task)
-    if order.source.run:
+    if order.work.sample.run:
         await _run(resources, progress, draft, site)
     with progress.timed("prepare"):
-        progress.hand_in = hand_in = await _linked(resources, progress, draft)
+        progress.taken = taken = await _linked(resources, progress, draft)
         plan = evaluator_blueprint(task, profiles)
         if progress.run.vacated is not None:
             plan = taken_over(plan, run_blueprint(task, profiles))
         image = await resources.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
-        layout = laid_out(task.spec, hand_in)
+        layout = laid_out(task.spec, taken)
 
-    def keep(name: str, outcome: ExecOutcome) -> None:
+    def keep(name: str, outcome: ExecResult) -> None:
         for stream, data in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
             if data:
                 _keep_log(resources, progress, draft, f"logs/{name}.{stream}.log", data)
@@ -264,16 +265,16 @@ def _keep_log(resources: Resources, progress: _Progress, draft: Drafting, path: 
     draft.post(write)
 
 
-async def _linked(resources: Resources, progress: _Progress, draft: Drafting) -> HandIn:
+async def _linked(resources: Resources, progress: _Progress, draft: Drafting) -> Taken:
     """What is scored, as files of the draft: what the run phase made, else what was handed in."""
     order, stop = progress.order, threading.Event()
 
-    def bring() -> HandIn:  # in one go: each way to a thread and back costs as much as the work itself
-        hand_in = progress.run.hand_in
-        if hand_in is None:
+    def bring() -> Taken:  # in one go: each way to a thread and back costs as much as the work itself
+        taken = progress.run.taken
+        if taken is None:
             blobs = draft.draft.holding(resources.blobs)
-            hand_in = take_in(order.task.spec, order.source, blobs, stop.is_set)
-        return link_submission(draft.draft, order.task.spec, hand_in)
+            taken = take_in(order.work.task.spec, order.work.sample, blobs, stop.is_set)
+        return link_submission(draft.draft, order.work.task.spec, taken)
 
     try:
         return await in_thread(bring, resources.files)
@@ -281,11 +282,11 @@ async def _linked(resources: Resources, progress: _Progress, draft: Drafting) ->
         stop.set()  # a cancel leaves the thread to itself: it must not copy on
 
 
-async def _taken_in(resources: Resources, order: Order, source: Source, draft: Drafting) -> HandIn:
+async def _taken_in(resources: Resources, order: WorkOrder, source: Sample, draft: Drafting) -> Taken:
     stop = threading.Event()
 
-    def bring() -> HandIn:
-        return take_in(order.task.spec, source, draft.draft.holding(resources.blobs), stop.is_set)
+    def bring() -> Taken:
+        return take_in(order.work.task.spec, source, draft.draft.holding(resources.blobs), stop.is_set)
 
     try:
         return await in_thread(bring, resources.files)
@@ -306,7 +307,7 @@ def _result(
         else scoring_digests(
             progress.trees, resources.tools, {host.name: host.image_id for host in progress.hosts}
         ),
-        submission=None if progress.hand_in is None else progress.hand_in.digest,
+        submission=None if progress.taken is None else progress.taken.digest,
         operational={"profile": resources.profile, **({"run": run.digest} if run.digest else {})},
     )
     return Result(

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from scorehost.audit.static import suspicions
 from scorehost.files.atomic import make_folder, write_atomic
+from scorehost.scoring.choosing import choose
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from scorehost.jobs.options import RunOptions
+    from scorehost.scoring.choosing import Chosen
     from scorehost.spec.dataset import Dataset, Task
 
 MODULE = "scorehost_moved_clock"
@@ -74,11 +76,11 @@ from {module} import {function} as evaluate  # noqa: E402
 '''
 
 
-def clock_readers(tasks: dict[str, Task]) -> list[str]:
+def clock_readers(tasks: Iterable[Task]) -> list[str]:
     """Ids of tasks with a solution whose code reads the clock."""
     return [
         task.task_id
-        for task in tasks.values()
+        for task in tasks
         if task.solution is not None and any(one.kind == "reads-the-clock" for one in suspicions(task))
     ]
 
@@ -99,17 +101,17 @@ def with_moved_clock(dataset: Dataset, chosen: list[str], place: Path) -> Datase
     return dataset.model_copy(update={"tasks": tasks})
 
 
-def asked_of_clock(asked: RunOptions, chosen: list[str], place: Path) -> RunOptions:
-    """The job of the solutions of `chosen`, once each; it will lie in `place`."""
-    return dataclasses.replace(
-        asked,
-        tasks=tuple(chosen),
+def solutions_ahead(chosen: Chosen, readers: list[str], place: Path) -> Chosen:
+    """The solutions of those tasks, once each, with the clock ahead; what does that lies in `place`."""
+    dataset = with_moved_clock(chosen.dataset, readers, place)
+    asked = dataclasses.replace(
+        chosen.asked,
+        tasks=tuple(readers),
         tags=(),
         limit=None,
         submissions=("solution",),
         staged=None,
         repeat=1,
         name=NAME,
-        out=place,
-        resume=None,
     )
+    return choose(asked, dataset)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from scorehost.scoring.rescore.archive import TOPS
 
 if TYPE_CHECKING:
-    from scorehost.jobs.options import RunOptions
-    from scorehost.model.audit import HandIn
+    from scorehost.model.audit import MadeUp
     from scorehost.runs.folder import JobFolder
+    from scorehost.scoring.asked import ScoreAsked
     from scorehost.spec.dataset import Dataset
 
 CLOCK, REPEATS = "clock-decides", "repeats-differ"  # kinds of finding that one scoring cannot show
@@ -25,34 +25,34 @@ class Commands:
     it was staged only when nothing of it was archived.
     """
 
-    def __init__(self, asked: RunOptions, dataset: Dataset, folder: JobFolder) -> None:
+    def __init__(self, asked: ScoreAsked, dataset: Dataset, folder: JobFolder) -> None:
         self._asked, self._dataset, self._folder = asked, dataset, folder
 
-    def __call__(self, kind: str, hand_in: HandIn) -> str:
+    def __call__(self, kind: str, made_up: MadeUp) -> str:
         """The command for a finding of this kind at this hand-in."""
         root = _near(self._dataset.root)
-        chosen = (root, "--task", hand_in.task_id)
+        chosen = (root, "--task", made_up.task_id)
         if kind == CLOCK:
             return self._line("audit", *chosen)
-        word = self._word(hand_in)
-        made = hand_in.role in ("mutant", "attack")
-        named = f"{hand_in.name}={word}" if made else word
+        word = self._word(made_up)
+        made = made_up.role in ("mutant", "attack")
+        named = f"{made_up.name}={word}" if made else word
         if kind == REPEATS:
             return self._line("run", *chosen, "--submission", named, "--repeat", str(self._asked.repeat))
         if self._asked.gold is None and self._asked.profiles is None:
-            return self._line("score", _near(self._dataset.tasks[hand_in.task_id].folder), word)
+            return self._line("score", _near(self._dataset.tasks[made_up.task_id].folder), word)
         # `score` has no private gold and no other profiles.
         return self._line("run", *chosen, "--submission", named)
 
-    def _word(self, hand_in: HandIn) -> str:
-        if hand_in.role == "wrong":
-            return "wrong:" + hand_in.name.removeprefix("wrong-")
-        if hand_in.role not in ("mutant", "attack") or self._asked.staged is None:
-            return hand_in.name
-        archived = self._folder.path / "attempts" / hand_in.task_id / hand_in.name / "1.1"
+    def _word(self, made_up: MadeUp) -> str:
+        if made_up.role == "wrong":
+            return "wrong:" + made_up.name.removeprefix("wrong-")
+        if made_up.role not in ("mutant", "attack") or self._asked.staged is None:
+            return made_up.name
+        archived = self._folder.path / "attempts" / made_up.task_id / made_up.name / "1.1"
         if any((archived / top).is_dir() for top in TOPS):
             return _near(archived)
-        return _near(self._asked.staged / hand_in.name / hand_in.task_id)
+        return _near(self._asked.staged / made_up.name / made_up.task_id)
 
     def _line(self, *words: str) -> str:
         line = ["scorehost", *words]

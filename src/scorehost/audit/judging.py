@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from scorehost.audit.clock import SHIFT_WORDS
 from scorehost.audit.commands import CLOCK, REPEATS
 from scorehost.audit.static import suspicions
-from scorehost.model.audit import AuditFinding, HandIn, Level, Passed
+from scorehost.model.audit import AuditFinding, Level, MadeUp, Passed
 from scorehost.model.failure import Blame, Phase
 from scorehost.runs.reader import BadFile
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scorehost.runs.reading import Attempt, ReadJob
     from scorehost.spec.dataset import Task
 
-Command = Callable[[str, HandIn], str]
+Command = Callable[[str, MadeUp], str]
 _LEVELS: tuple[Level, ...] = ("defect", "error", "warning")
 _EMPTY_LABEL = "nothing at all"
 _METRICS_SHOWN = 3
@@ -51,9 +51,9 @@ def judge(
     attempts: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
     for one in job.attempts:
         attempts[one.key.task_id, one.key.submission].append(one)
-    staged: dict[str, list[HandIn]] = defaultdict(list)
-    for hand_in in kit.hand_ins:
-        staged[hand_in.task_id].append(hand_in)
+    staged: dict[str, list[MadeUp]] = defaultdict(list)
+    for made_up in kit.hand_ins:
+        staged[made_up.task_id].append(made_up)
     book = _Book(command, job)
     for task in tasks.values():
         _judge_task(task, staged[task.task_id], attempts, book)
@@ -78,25 +78,25 @@ class _Book:
     passed: dict[str, set[str]] = field(default_factory=dict)
     mutants: int = 0
 
-    def add(self, level: Level, kind: str, hand_in: HandIn, text: str) -> None:
+    def add(self, level: Level, kind: str, made_up: MadeUp, text: str) -> None:
         self.findings.append(
             AuditFinding(
                 level=level,
                 kind=kind,
-                task_id=hand_in.task_id,
-                submission=hand_in.name,
+                task_id=made_up.task_id,
+                submission=made_up.name,
                 text=text,
-                command=self.command(kind, hand_in),
+                command=self.command(kind, made_up),
             )
         )
 
-    def took(self, hand_in: HandIn) -> None:
-        self.passed.setdefault(hand_in.label, set()).add(hand_in.task_id)
+    def took(self, made_up: MadeUp) -> None:
+        self.passed.setdefault(made_up.label, set()).add(made_up.task_id)
 
 
 def _judge_task(
     task: Task,
-    staged: Iterable[HandIn],
+    staged: Iterable[MadeUp],
     attempts: Mapping[tuple[str, str], Sequence[Attempt]],
     book: _Book,
 ) -> None:
@@ -105,30 +105,30 @@ def _judge_task(
     def found(name: str) -> Sequence[Attempt]:
         return attempts.get((task_id, name), ())
 
-    solution = HandIn(name="solution", task_id=task_id, role="solution", label="its solution")
+    solution = MadeUp(name="solution", task_id=task_id, role="solution", label="its solution")
     unscored = _solution(task, solution, found("solution"), book)
-    empty = HandIn(name="empty", task_id=task_id, role="empty", label=_EMPTY_LABEL)
+    empty = MadeUp(name="empty", task_id=task_id, role="empty", label=_EMPTY_LABEL)
     _must_not(empty, found("empty"), book, unscored=unscored)
     for name in task.wrong:
-        wrong = HandIn(name=f"wrong-{name}", task_id=task_id, role="wrong", label="its own wrong solution")
+        wrong = MadeUp(name=f"wrong-{name}", task_id=task_id, role="wrong", label="its own wrong solution")
         tries = found(wrong.name)
         _must_not(wrong, tries, book, unscored=unscored)
         _expected(task, name, wrong, tries, book)
-    for hand_in in staged:
-        tries = found(hand_in.name)
-        if hand_in.role == "mutant":
+    for made_up in staged:
+        tries = found(made_up.name)
+        if made_up.role == "mutant":
             book.mutants += any(not _machinery(one) for one in tries)
             if any(one.result.status == "PASS" for one in tries):
-                book.add("warning", "mutant-passes", hand_in, f"a mutated solution is PASS: {hand_in.detail}")
+                book.add("warning", "mutant-passes", made_up, f"a mutated solution is PASS: {made_up.detail}")
         else:
-            _must_not(hand_in, tries, book, unscored=unscored)
+            _must_not(made_up, tries, book, unscored=unscored)
     for one in suspicions(task):
         book.findings.append(
             AuditFinding(level="warning", kind=one.kind, task_id=task_id, text=f"{one.place}: {one.text}")
         )
 
 
-def _solution(task: Task, hand_in: HandIn, tries: Sequence[Attempt], book: _Book) -> bool:
+def _solution(task: Task, made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> bool:
     """Judges the solution; true when the machinery kept it from being scored, so that nothing is known."""
     if task.solution is None:
         text = "it has no solution/, so nothing shows that anybody can pass"
@@ -137,13 +137,13 @@ def _solution(task: Task, hand_in: HandIn, tries: Sequence[Attempt], book: _Book
         return False
     unscored = [one for one in tries if _machinery(one)]
     if unscored:
-        book.add("error", "not-scored", hand_in, f"its solution was not scored: {_why(unscored[0])}")
+        book.add("error", "not-scored", made_up, f"its solution was not scored: {_why(unscored[0])}")
         return True
     refused = [one for one in tries if one.result.status != "PASS"]
     if refused and len(refused) == len(tries):
-        book.add("defect", "solution-fails", hand_in, f"its own solution is not PASS but {_why(refused[0])}")
+        book.add("defect", "solution-fails", made_up, f"its own solution is not PASS but {_why(refused[0])}")
     else:
-        _agree(hand_in, tries, book)
+        _agree(made_up, tries, book)
     return False
 
 
@@ -152,7 +152,7 @@ def _by_the_clock(moved: Attempt, tries: Sequence[Attempt], book: _Book) -> None
     if not sound:
         return
     was, now = sound[0].result, moved.result
-    solution = HandIn(name="solution", task_id=now.task_id, role="solution", label="its solution")
+    solution = MadeUp(name="solution", task_id=now.task_id, role="solution", label="its solution")
     if _machinery(moved):
         text = f"with the clock {SHIFT_WORDS} ahead its solution was not scored: {_why(moved)}"
         book.add("error", "not-scored", solution, text)
@@ -167,45 +167,45 @@ def _by_the_clock(moved: Attempt, tries: Sequence[Attempt], book: _Book) -> None
     book.add("defect", CLOCK, solution, text)
 
 
-def _must_not(hand_in: HandIn, tries: Sequence[Attempt], book: _Book, *, unscored: bool) -> None:
+def _must_not(made_up: MadeUp, tries: Sequence[Attempt], book: _Book, *, unscored: bool) -> None:
     if any(one.result.status == "PASS" for one in tries):
-        book.took(hand_in)
-        book.add("defect", f"{hand_in.role}-passes", hand_in, f"PASS for {_named(hand_in)}")
+        book.took(made_up)
+        book.add("defect", f"{made_up.role}-passes", made_up, f"PASS for {_named(made_up)}")
     elif unscored:
         return
     else:
-        _left_the_mean(hand_in, tries, book)
-    _agree(hand_in, tries, book)
+        _left_the_mean(made_up, tries, book)
+    _agree(made_up, tries, book)
 
 
-def _named(hand_in: HandIn) -> str:
-    return f"{hand_in.label} ({hand_in.name})" if hand_in.role in ("wrong", "attack") else hand_in.label
+def _named(made_up: MadeUp) -> str:
+    return f"{made_up.label} ({made_up.name})" if made_up.role in ("wrong", "attack") else made_up.label
 
 
-def _left_the_mean(hand_in: HandIn, tries: Sequence[Attempt], book: _Book) -> None:
+def _left_the_mean(made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> None:
     """An ERROR that no mean counts: the machinery's own, or one that the submission brought about."""
     for one in tries:
         if not book.job.scored(one).left_out:
             continue
         error = one.result.error
         brought = (
-            hand_in.role == "attack"
+            made_up.role == "attack"
             and error is not None
             and error.phase is Phase.EVALUATE
             and error.blame not in (Blame.ENGINE, Blame.ADAPTER)
         )
         if brought:
-            text = f"{_named(hand_in)} turns its FAIL into an ERROR that no mean counts: {_why(one)}"
-            book.add("defect", "attack-leaves-mean", hand_in, text)
+            text = f"{_named(made_up)} turns its FAIL into an ERROR that no mean counts: {_why(one)}"
+            book.add("defect", "attack-leaves-mean", made_up, text)
         else:
-            book.add("error", "not-scored", hand_in, f"{_named(hand_in)} was not scored: {_why(one)}")
+            book.add("error", "not-scored", made_up, f"{_named(made_up)} was not scored: {_why(one)}")
         return
-    if hand_in.role == "empty" and tries and tries[0].result.status == "ERROR":
+    if made_up.role == "empty" and tries and tries[0].result.status == "ERROR":
         text = f"nothing handed in ends in {_why(tries[0])}: let the evaluator say FAIL"
-        book.add("warning", "empty-errs", hand_in, text)
+        book.add("warning", "empty-errs", made_up, text)
 
 
-def _expected(task: Task, name: str, hand_in: HandIn, tries: Sequence[Attempt], book: _Book) -> None:
+def _expected(task: Task, name: str, made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> None:
     """expect.yaml against what came; what PASSes was told already."""
     expected = task.expected.get(name)
     bad = [one for one in tries if one.result.status != "PASS" and not _machinery(one)]
@@ -220,10 +220,10 @@ def _expected(task: Task, name: str, hand_in: HandIn, tries: Sequence[Attempt], 
     if expected.max_score is not None and result.score is not None and result.score > expected.max_score:
         faults.append(f"score {result.score:g}, expected at most {expected.max_score:g}")
     if faults:
-        book.add("defect", "wrong-unexpected", hand_in, f"not as its expect.yaml says: {'; '.join(faults)}")
+        book.add("defect", "wrong-unexpected", made_up, f"not as its expect.yaml says: {'; '.join(faults)}")
 
 
-def _agree(hand_in: HandIn, tries: Sequence[Attempt], book: _Book) -> None:
+def _agree(made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> None:
     sound = [one for one in tries if not _machinery(one)]
     if len(sound) < 2:  # noqa: PLR2004 - one alone agrees with itself
         return
@@ -240,8 +240,8 @@ def _agree(hand_in: HandIn, tries: Sequence[Attempt], book: _Book) -> None:
         if moved:
             parts.append(f"metrics {', '.join(moved[:_METRICS_SHOWN])} differ")
         if parts:
-            text = f"repeats of {_named(hand_in)} do not agree: {'; '.join(parts)}"
-            book.add("defect", REPEATS, hand_in, text)
+            text = f"repeats of {_named(made_up)} do not agree: {'; '.join(parts)}"
+            book.add("defect", REPEATS, made_up, text)
             return
 
 

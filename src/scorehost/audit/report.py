@@ -12,7 +12,6 @@ from scorehost.audit.staging import read_kit, remove_staged, staged_at
 from scorehost.errors import UsageError
 from scorehost.files.atomic import write_atomic
 from scorehost.files.below import Unread, read_below
-from scorehost.jobs.select import selected_tasks
 from scorehost.model.audit import AuditReport
 from scorehost.model.json import dump
 from scorehost.runs.folder import JobFolder
@@ -22,10 +21,10 @@ from scorehost.runs.reading import read_job
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scorehost.jobs.options import RunOptions
     from scorehost.jobs.outcome import JobOutcome
     from scorehost.model.audit import AuditFinding
-    from scorehost.spec.dataset import Dataset
+    from scorehost.scoring.asked import ScoreAsked
+    from scorehost.scoring.choosing import Chosen
 
 REPORT = "audit.json"
 _INTERRUPTED = 130
@@ -34,8 +33,7 @@ _UNABLE = 2
 
 def report_of(
     outcome: JobOutcome,
-    asked: RunOptions,
-    dataset: Dataset,
+    chosen: Chosen,
     *,
     seconds: float,
     moved: JobOutcome | None = None,
@@ -45,17 +43,18 @@ def report_of(
     `moved` is the job in which the clock was ahead, where there was need of one. What was staged goes when
     nothing needs it any more: neither a resume of the audit nor the command of a finding.
     """
+    asked = chosen.asked
     if asked.staged is None:
         raise UsageError(f"{outcome.job_id} is no audit.", hint="Start one with `scorehost audit`.")
     folder = JobFolder(outcome.folder)
     job = read_job(folder)
     kit = read_kit(asked.staged)
-    tasks = {task.task_id: task for task in selected_tasks(asked, dataset)}
+    tasks = {task.task_id: task for task in chosen.tasks}
     jobs = [outcome] if moved is None else [outcome, moved]
     ahead = () if moved is None else read_job(JobFolder(moved.folder)).attempts
-    found = judge(tasks, job, kit, Commands(asked, dataset, folder), ahead=ahead)
+    found = judge(tasks, job, kit, Commands(asked, chosen.dataset, folder), ahead=ahead)
     report = AuditReport(
-        dataset=str(dataset.root),
+        dataset=str(chosen.dataset.root),
         job_id=outcome.job_id,
         folder=str(outcome.folder),
         attacks=kit.attacks,
@@ -78,15 +77,12 @@ def report_of(
     return report
 
 
-def told_before(asked: RunOptions) -> AuditReport | None:
-    """The report of an audit that has come to its end and has nothing left to score; else None.
-
-    `asked` is what `resumed_options` gave.
-    """
-    if asked.resume is None or asked.staged is None or staged_at(asked.staged):
+def told_before(asked: ScoreAsked, folder: Path) -> AuditReport | None:
+    """The report of the audit in `folder` when it has come to its end; None when there is more to score."""
+    if asked.staged is None or staged_at(asked.staged):
         return None
     try:
-        return AuditReport.model_validate_json(read_below(asked.resume, REPORT, RECORD_BYTES))
+        return AuditReport.model_validate_json(read_below(folder, REPORT, RECORD_BYTES))
     except (Unread, ValidationError):
         return None
 

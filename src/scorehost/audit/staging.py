@@ -18,7 +18,7 @@ from scorehost.errors import UsageError
 from scorehost.files.atomic import disk_errors, make_folder, write_atomic
 from scorehost.files.below import Unread, read_below
 from scorehost.files.removal import remove_tree
-from scorehost.model.audit import HandIn, Kit
+from scorehost.model.audit import Kit, MadeUp
 from scorehost.model.ids import new_job_id
 from scorehost.model.json import dump
 from scorehost.runs.claim import LOCK_FILE, abandoned, made_folder
@@ -42,25 +42,25 @@ def stage(tasks: Iterable[Task], place: Path, *, with_attacks: bool) -> Kit:
     kit.json comes last: a place without one is not whole. The solution, the empty and the shipped wrong
     submissions need no writing. Raises DiskFull.
     """
-    found: list[HandIn] = []
+    found: list[MadeUp] = []
     make_folder(place)
     for task in tasks:
         subject = subject_of(task)
         task_id = task.task_id
         empty = empty_files(subject)
         if empty is not None:
-            found.append(HandIn(name="empty-file", task_id=task_id, role="attack", label=EMPTY_LABEL))
+            found.append(MadeUp(name="empty-file", task_id=task_id, role="attack", label=EMPTY_LABEL))
             _write(place / "empty-file" / task_id, empty.files)
         for number, mutant in enumerate(mutants(subject), start=1):
             name = f"mutant-{number}"
             found.append(
-                HandIn(name=name, task_id=task_id, role="mutant", label="a mutant", detail=mutant.detail)
+                MadeUp(name=name, task_id=task_id, role="mutant", label="a mutant", detail=mutant.detail)
             )
             _write(place / name / task_id, mutant.files)
         if with_attacks:
             for attack in attacks(subject):
                 name = f"attack-{attack.name}"
-                found.append(HandIn(name=name, task_id=task_id, role="attack", label=attack.label))
+                found.append(MadeUp(name=name, task_id=task_id, role="attack", label=attack.label))
                 _write(place / name / task_id, attack.files)
     kit = Kit(attacks=with_attacks, hand_ins=tuple(found))
     write_atomic(place / KIT, dump(kit.model_dump(mode="json")))

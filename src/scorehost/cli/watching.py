@@ -12,12 +12,13 @@ from scorehost.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 _INTERRUPTED = 130
 _NAMED = 3
 
 
-def watch(options: api.RunOptions, once: Callable[[api.RunOptions], int]) -> int:
+def watch(first: api.ScoreAsked, out: Path, once: Callable[[api.ScoreAsked], int]) -> int:
     """Calls `once` (which runs the job and gives its status) now and after each change; the last status.
 
     After a change of some tasks alone the job is of these. Files that do not load are told, and watched until
@@ -26,9 +27,9 @@ def watch(options: api.RunOptions, once: Callable[[api.RunOptions], int]) -> int
     # Imported here: what tells of errors need not load where there is none.
     from scorehost.cli.failures import tell  # noqa: PLC0415
 
-    asked = options
+    asked = first
     while True:
-        before = api.snapshot(options)
+        before = api.snapshot(first, out)
         try:
             status = once(asked)
         except InputError as error:
@@ -43,5 +44,5 @@ def watch(options: api.RunOptions, once: Callable[[api.RunOptions], int]) -> int
         asked = api.narrowed(before, changed)
         names = ", ".join(map(typed, changed[:_NAMED]))
         more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
-        only = "" if asked is before.options else f"; again: {', '.join(asked.tasks)}"
+        only = "" if asked is before.asked else f"; again: {', '.join(asked.tasks)}"
         click.echo(visible(f"changed: {names}{more}{only}"), err=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorehost.compare.differences import differences, unknown_inputs
+from scorehost.compare.differences import MustAgree, differences, unknown_inputs
 from scorehost.compare.figures import PairedScores
 from scorehost.compare.pairs import Matched, Pair, match
+from scorehost.errors import UsageError
 from scorehost.model.comparison import Change, Comparison, Figures, Regressions, Side
 from scorehost.runs.reason import reason
 
@@ -23,6 +24,7 @@ def compare_jobs(
     a: ReadJob,
     b: ReadJob,
     *,
+    must_agree: MustAgree,
     renamed: Mapping[str, str] | None = None,
     tasks: Sequence[str] = (),
     allow_mismatch: bool = False,
@@ -30,11 +32,16 @@ def compare_jobs(
 ) -> Comparison:
     """What B is against A over the attempts that both have (see `pairs.match` for `renamed` and `tasks`).
 
-    `figures` is None when what verdicts rest on differs, unless `allow_mismatch`. Raises UsageError when
-    nothing matches.
+    `must_agree` is what the kind of both says of them. `figures` is None when what verdicts rest on differs,
+    unless `allow_mismatch`. Raises UsageError when nothing matches, and for jobs of two kinds.
     """
+    if a.record.kind != b.record.kind:
+        raise UsageError(
+            f"{a.folder.job_id} is a {a.record.kind} job, {b.folder.job_id} a {b.record.kind} job.",
+            hint="Compare jobs of one kind.",
+        )
     matched = match(a, b, renamed=renamed, tasks=tasks)
-    found = differences(a, b, matched.pairs)
+    found = differences(a, b, matched.pairs, must_agree)
     comparable = not any(one.kind == "scoring" for one in found)
     scores = PairedScores(a, b, matched.pairs)
     by_task = scores.tasks()

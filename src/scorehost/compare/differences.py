@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from scorehost.model.comparison import Difference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from scorehost.compare.pairs import Pair
     from scorehost.model.result import Result
     from scorehost.runs.reading import Attempt, ReadJob
 
-_PARTS = {
-    "gold": "the gold set differs",
-    "evaluator": "evaluator.py, lib/ or shared/ differ",
-    "task": "task.yaml or --set differs",
-    "limits": "limits differ",
-    "sdk": "what scorehost puts into hosts (runner, SDK) differs",
-}
 _SETTINGS: dict[str, tuple[str, Callable[[Result], str | None]]] = {
     "profile": ("profiles.yaml", lambda result: result.digests.operational.get("profile")),
     "scorehost": ("version of scorehost", lambda result: result.versions.scorehost),
@@ -31,11 +25,13 @@ _SETTINGS: dict[str, tuple[str, Callable[[Result], str | None]]] = {
 }
 _SHOWN = 3
 
-Recipes = dict[str, set[str | None]]
-"""image id -> digests of the recipes that it was said to be built from"""
+MustAgree = Callable[["ReadJob", "ReadJob", "Sequence[tuple[Attempt, Attempt]]"], "tuple[Difference, ...]"]
+"""What a kind of job says of two of its jobs, over the attempts that they share"""
 
 
-def differences(a: ReadJob, b: ReadJob, pairs: Sequence[Pair]) -> tuple[Difference, ...]:
+def differences(
+    a: ReadJob, b: ReadJob, pairs: Sequence[Pair], must_agree: MustAgree
+) -> tuple[Difference, ...]:
     """Everything that differs; what bears on verdicts first."""
     found = [
         Difference(
@@ -46,14 +42,7 @@ def differences(a: ReadJob, b: ReadJob, pairs: Sequence[Pair]) -> tuple[Differen
         for side, job in (("A", a), ("B", b))
         if job.status == "invalidated"
     ]
-    by_task: dict[str, list[Pair]] = defaultdict(list)
-    for pair in pairs:
-        by_task[pair.key.task_id].append(pair)
-    for part, words in _PARTS.items():
-        tasks = [task_id for task_id, own in sorted(by_task.items()) if _part_differs(own, part)]
-        if tasks:
-            found.append(Difference(what=part, kind="scoring", text=words, tasks=tuple(tasks)))
-    found += _images(by_task)
+    found += must_agree(a, b, [(pair.a, pair.b) for pair in pairs])
     found += _datasets(a, b)
     found += _settings(pairs)
     found += _subjects(pairs)
@@ -69,57 +58,6 @@ def unknown_inputs(pairs: Sequence[Pair]) -> tuple[str, ...]:
                 known[pair.key.task_id].add(side)
     both = 2
     return tuple(sorted({p.key.task_id for p in pairs if len(known[p.key.task_id]) < both}))
-
-
-def _part_differs(pairs: Iterable[Pair], part: str) -> bool:
-    ours, theirs = set[str](), set[str]()
-    for pair in pairs:
-        for attempt, values in ((pair.a, ours), (pair.b, theirs)):
-            if attempt.result.digests.scoring is not None:
-                values.add(getattr(attempt.result.digests.scoring, part))
-    return bool(ours) and bool(theirs) and ours != theirs
-
-
-def _images(by_task: dict[str, list[Pair]]) -> list[Difference]:
-    # A host that one job never started is unknown there, which is no difference.
-    levels: dict[tuple[str, bool], set[str]] = defaultdict(set)
-    for task_id, pairs in by_task.items():
-        ours, theirs = _hosts(pair.a for pair in pairs), _hosts(pair.b for pair in pairs)
-        for host in ours.keys() & theirs.keys():
-            if ours[host].keys() != theirs[host].keys():
-                levels[host, _rebuilt(ours[host], theirs[host])].add(task_id)
-    found = []
-    for (host, rebuilt), tasks in sorted(levels.items()):
-        text = (
-            f"the image of host {host} was built anew from the same recipe"
-            if rebuilt
-            else f"the image of host {host} is another one"
-        )
-        kind = "rebuilt" if rebuilt else "scoring"
-        found.append(
-            Difference.model_validate(
-                {"what": "images", "kind": kind, "text": text, "tasks": tuple(sorted(tasks))}
-            )
-        )
-    return found
-
-
-def _hosts(attempts: Iterable[Attempt]) -> dict[str, Recipes]:
-    found: dict[str, Recipes] = {}
-    for attempt in attempts:
-        scoring = attempt.result.digests.scoring
-        for host, image in ({} if scoring is None else scoring.images).items():
-            found.setdefault(host, {}).setdefault(image, set())
-        for usage in attempt.result.hosts:
-            if usage.image_id in found.get(usage.name, {}):
-                found[usage.name][usage.image_id].add(usage.recipe)
-    return found
-
-
-def _rebuilt(ours: Recipes, theirs: Recipes) -> bool:
-    """Whether every image on both sides is known to come from one recipe."""
-    recipes = {recipe for side in (ours, theirs) for known in side.values() for recipe in known or {None}}
-    return len(recipes) == 1 and None not in recipes
 
 
 def _datasets(a: ReadJob, b: ReadJob) -> list[Difference]:

@@ -232,15 +232,21 @@ class DockerEngine:
 
     async def exec_begun(self, exec_id: str) -> bool:
         """Whether the engine has tried to start it: it runs, or has an exit code, a refused start's too."""
-        path = f"/exec/{quoted(exec_id)}/json"
-        answer = await self._caller.call(Call(f"look the process {exec_id[:12]} up", "GET", path, again=True))
+        answer = await self._exec(exec_id)
         return bool(answer["Running"]) or answer["ExitCode"] is not None
 
     async def exec_exit_code(self, exec_id: str) -> int | None:
         """Its exit code; None while it runs."""
-        path = f"/exec/{quoted(exec_id)}/json"
-        answer = await self._caller.call(Call(f"look the process {exec_id[:12]} up", "GET", path, again=True))
+        answer = await self._exec(exec_id)
         return None if answer["Running"] or answer["ExitCode"] is None else int(answer["ExitCode"])
+
+    async def exec_ran(self, exec_id: str) -> bool:
+        """Whether it ever had a process: the engine keeps its number after its end."""
+        return bool((await self._exec(exec_id))["Pid"])
+
+    async def _exec(self, exec_id: str) -> Any:
+        path = f"/exec/{quoted(exec_id)}/json"
+        return await self._caller.call(Call(f"look the process {exec_id[:12]} up", "GET", path, again=True))
 
     async def kill(self, container: str) -> None:
         """SIGKILL to the main process; quiet when it has ended or is gone."""

@@ -68,4 +68,5 @@ async def _events(response: Response, doing: str) -> AsyncGenerator[Event, None]
             container=str(actor.get("ID") or row.get("id", "")),
             action=str(row.get("Action") or row.get("status", "")),
             attributes={str(key): str(value) for key, value in (actor.get("Attributes") or {}).items()},
+            at=int(row.get("timeNano") or 0) / 1e9,
         )

@@ -116,11 +116,12 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of a container: `action` is oom, die, kill, …"""
+    """An event of a container: `action` is oom, die, kill, exec_die, …; `at`: the engine's time."""
 
     container: str
     action: str
     attributes: Mapping[str, str] = field(default_factory=dict)
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +230,9 @@ class Engine(Protocol):
 
     async def exec_exit_code(self, exec_id: str) -> int | None:
         """Its exit code; None while it runs."""
+
+    async def exec_ran(self, exec_id: str) -> bool:
+        """Whether there ever was a process: else an exit code is the engine's, and so are words on stdout."""
 
     async def kill(self, container: str) -> None:
         """SIGKILL to the main process; quiet when it has ended or is gone."""

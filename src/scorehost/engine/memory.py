@@ -112,7 +112,8 @@ class MemoryEngine:
 
     def _emit(self, container: MemoryContainer, action: str, **attributes: str) -> None:
         labels = container.spec.labels
-        event = Event(container.id, action, {"name": container.spec.name, **labels, **attributes})
+        facts = {"name": container.spec.name, **labels, **attributes}
+        event = Event(container.id, action, facts, time.time())
         for listener in self._listeners:
             if all(labels.get(key) == value for key, value in listener.labels.items()):
                 listener.pipe.push(event)
@@ -205,6 +206,7 @@ class MemoryEngine:
         play = next(chosen, sleep_program if launch.argv[:1] == ("sleep",) else missing_program)
         self.launches.append(launch)
         process.started = True
+        process.ran = play is not missing_program
 
         def on_oom() -> None:
             container.oom_killed = container.oom_killed or launch.main
@@ -322,6 +324,12 @@ class MemoryEngine:
         """Its exit code; None until it has ended."""
         async with self._call("exec_exit_code"):
             return self._exec(exec_id).process.exit_code
+
+    async def exec_ran(self, exec_id: str) -> bool:
+        """Whether it was started and there was such a program."""
+        async with self._call("exec_ran"):
+            process = self._exec(exec_id).process
+            return process.started and process.ran
 
     async def kill(self, container: str) -> None:
         """Ends the main process, and with it every exec; quiet when nothing runs."""

@@ -102,6 +102,7 @@ class Process:
             self.stdin.end()
         self.outputs: list[Pipe[Chunk]] = []
         self.started = False
+        self.ran = False  # there was such a program
         self.exit_code: int | None = None
         self.ended = anyio.Event()
         self._scope = anyio.CancelScope()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -22,19 +21,11 @@ from scorehost.errors import EngineRefused, EngineUnreachable
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from scorehost.engine.door import Engine, EngineInfo
+    from scorehost.engine.door import Engine
 
 API = (1, 41)  # what is spoken, wherever the engine still takes it: the same behaviour on every engine
 PROBE_SECONDS = 15.0
 PROBE_BYTES = 1024 * 1024
-# The engine's words for a limit that its kernel cannot enforce, and the key of task.yaml that rests on it.
-LIMIT_WORDS = (
-    (re.compile(r"memory limit", re.IGNORECASE), "memory_mb"),
-    (re.compile(r"swap limit|swap account", re.IGNORECASE), "memory_mb (swap is not limited)"),
-    (re.compile(r"cpu cfs (quota|period)", re.IGNORECASE), "cpus"),
-    (re.compile(r"pids limit", re.IGNORECASE), "pids"),
-)
-LACKING = re.compile(r"\bno\b|not supported|without|disabled", re.IGNORECASE)
 
 
 @asynccontextmanager
@@ -109,14 +100,3 @@ def _client(endpoint: Endpoint, version: str) -> docker.APIClient:
         raise translated(error, doing="be opened", endpoint=endpoint) from error
     client.trust_env = False  # no proxy and no .netrc of this machine between us and the engine
     return client
-
-
-def limits_not_enforced(info: EngineInfo) -> list[str]:
-    """Limits of task.yaml that this engine cannot enforce, with its own words; [] when all hold."""
-    found = []
-    for warning in info.warnings:
-        said = warning.removeprefix("WARNING: ")
-        found += [
-            f"{key}: {said}" for words, key in LIMIT_WORDS if words.search(said) and LACKING.search(said)
-        ]
-    return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from scorehost.errors import ScorehostError
-from scorehost.hosts.execs import ExecOutcome
+from scorehost.model.exec_result import ExecResult
 
 
 class UnknownRole(ScorehostError):
@@ -23,7 +23,7 @@ class Work:
     seconds: float | None = None
 
 
-WorkPlace = Callable[[Work], Awaitable[ExecOutcome]]
+WorkPlace = Callable[[Work], Awaitable[ExecResult]]
 """Runs a program in the host of a session. Raises BudgetSpent, AttemptFailed, EngineError."""
 
 

@@ -20,7 +20,6 @@ from scorehost.hosts.blueprint import ROOT, Blueprint
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.evaluator import Dialogue
-from scorehost.hosts.execs import ExecOutcome
 from scorehost.hosts.frames import Start
 from scorehost.hosts.host import Host, Site
 from scorehost.hosts.images import Images
@@ -29,6 +28,7 @@ from scorehost.hosts.named import NamedHosts
 from scorehost.hosts.requests import Requests
 from scorehost.hosts.shared import Vacated, second_life
 from scorehost.hosts.warm import WarmHosts
+from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Phase, failure
 from scorehost.model.result import HostUsage
 
@@ -48,7 +48,7 @@ class Evaluation:
     cargo: Cargo
     entrypoint: str
     inputs: dict[str, Any]
-    keep: Callable[[str, ExecOutcome], None]
+    keep: Callable[[str, ExecResult], None]
     enter: Callable[[Phase], None]
     begun: Callable[[], None] = lambda: None  # called when the evaluator runs: the engine is free for others
     warm: WarmHosts | None = None

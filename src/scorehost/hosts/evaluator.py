@@ -15,7 +15,7 @@ from scorehost.files.capture import Capture
 from scorehost.hosts.agents import UnknownRole
 from scorehost.hosts.blueprint import ROOT
 from scorehost.hosts.clock import StandingClock
-from scorehost.hosts.execs import FAULTY
+from scorehost.hosts.exec_ends import FAULTY
 from scorehost.hosts.frames import (
     BudgetSpent,
     ChannelViolation,
@@ -52,8 +52,14 @@ class Serve(Protocol):
     def count(self, line: Log) -> None:
         """Counts a line for the journal. Raises ChannelViolation when there are too many."""
 
+    async def admit(self, request: Request) -> None:
+        """Waits until there is room for what came with a request: nothing is read until then."""
+
     async def answer(self, request: Request, group: anyio.abc.TaskGroup) -> Mapping[str, Any] | None:
         """The value of one reply; raises what the runner is to be told, or what ends the dialogue."""
+
+    def done(self, request: Request) -> None:
+        """The reply has been sent: what the request held is given back."""
 
 
 @dataclass(slots=True)
@@ -262,6 +268,8 @@ class Talk:
                         group.start_soon(host.end, "output_limit")  # reading on: what is not read ends slowly
                     continue
                 for frame in self._reader.feed(chunk.data):
+                    if not isinstance(frame, (Hello, ResultFrame, FailedFrame, Log)):
+                        await self._d.serve.admit(frame)
                     self._take(frame, serving)
         except ChannelViolation as violation:
             if self._reader.greeted:
@@ -285,7 +293,13 @@ class Talk:
             self._d.serve.count(frame)
             self._d.log.add(frame.text.encode("utf-8", "replace") + b"\n")
         else:
-            serving.start_soon(self._answer, frame, serving)
+            serving.start_soon(self._served, frame, serving)
+
+    async def _served(self, request: Request, group: anyio.abc.TaskGroup) -> None:
+        try:
+            await self._answer(request, group)
+        finally:
+            self._d.serve.done(request)
 
     async def _answer(self, request: Request, group: anyio.abc.TaskGroup) -> None:
         value: Any = None

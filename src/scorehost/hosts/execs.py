@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import anyio
+import structlog
 
 from scorehost.aio.groups import task_group
-from scorehost.engine.door import ContainerState, Stream
-from scorehost.errors import AttemptFailed, Conflict, EngineRefused, EngineUnreachable, NotFound
+from scorehost.engine.door import Stream
+from scorehost.errors import Conflict, EngineError, EngineRefused, EngineUnreachable, NotFound
 from scorehost.files.capture import Capture
 from scorehost.hosts.blueprint import EXEC_HOME, ROOT
+from scorehost.hosts.exec_ends import (
+    BRIEF_SECONDS,
+    STILL_RUNNING,
+    code_at_deadline,
+    code_of_refusal,
+    engine_at_fault,
+    exit_code,
+    lost_with,
+    never_ran,
+    note_loss,
+    ran_over,
+    reason_of,
+    refuse_broken_off,
+    taken_along,
+)
 from scorehost.hosts.host import Host
-from scorehost.hosts.judgement import UNUSABLE_CODES
 from scorehost.hosts.usage import crowded_out
-from scorehost.model.failure import Phase, failure
+from scorehost.model.exec_result import ExecResult
 
+_log = structlog.get_logger()
 TIMED_OUT = 124
-KILLED = 137
-NOT_STARTED = 126  # what the engine says of a program that it could not start, also since its host was ending
-STILL_RUNNING = -1
-FAULTY = 500  # statuses from here on are about the engine, or about what it tried and could not do
-DRAIN_SECONDS = 2.0
-BRIEF_SECONDS = 0.2
-LONG_PAUSE = 0.1
+DRAIN_SECONDS = 2.0  # for what a program that has ended printed, and for what one prints while it is killed
+CUT_SECONDS = 10.0  # for the end of what was cut off
+ENDED_SECONDS = 0.5  # from the end of a program's output to the engine's word that it has ended
 STDIN_CHUNK = 64 * 1024
+End = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +53,6 @@ class ExecOrder:
     stdin: bytes | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     workdir: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ExecOutcome:
-    """How it ended. `host_lost`: its container did not live to its end, or would not take it."""
-
-    exit_code: int
-    stdout: bytes
-    stderr: bytes
-    truncated: bool = False
-    timed_out: bool = False
-    oom_killed: bool = False
-    host_lost: bool = False
-    duration_seconds: float = 0.0
-
-
-LOST = ExecOutcome(exit_code=KILLED, stdout=b"", stderr=b"", host_lost=True)
-
-
-def lost_with(host: Host) -> ExecOutcome:
-    """What is told of a process that its host did not take any more, with the reason when that was memory."""
-    return replace(LOST, oom_killed=host.ended == "oom")
 
 
 class Output:
@@ -78,10 +68,9 @@ class Output:
         (self.stdout if stream == "stdout" else self.stderr).add(data)
         self._host.printed += len(data)
 
-    @property
-    def truncated(self) -> bool:
-        """Whether either stream lost anything."""
-        return self.stdout.truncated or self.stderr.truncated
+    def words(self) -> str:
+        """Both streams as text, when it is the engine that speaks there."""
+        return (self.stdout.content() + self.stderr.content()).decode("utf-8", "replace")
 
 
 async def started_exec(host: Host, order: ExecOrder) -> str | None:
@@ -102,32 +91,44 @@ async def started_exec(host: Host, order: ExecOrder) -> str | None:
 
 
 @asynccontextmanager
-async def opened_exec(host: Host, exec_id: str) -> AsyncIterator[Stream]:
-    """Starts an exec and gives its stream. Raises what the engine's `exec_start` does."""
-    async with AsyncExitStack() as stack:
-        with host.asking():
-            stream = await stack.enter_async_context(host.engine.exec_start(exec_id))
-        yield stream
+async def opened_exec(host: Host, exec_id: str, on_cut: End) -> AsyncIterator[Stream]:
+    """Starts an exec and gives its stream. Raises what the engine's `exec_start` does.
 
-
-def refuse_broken_off(host: Host, ended_at: float) -> None:
-    """Raises EngineUnreachable when a stream ended in the moment in which the way to the engine broke.
-
-    A connection that somebody on the way closes looks like the end of the output, and is none.
+    When the block is cancelled, `on_cut` ends what runs there: the engine cannot, and a program of which
+    nobody hears any more must not go on.
     """
-    if host.memory.broke_near(ended_at):
-        raise EngineUnreachable("The connection to the Docker engine was lost while a process ran.")
+    try:
+        async with AsyncExitStack() as stack:
+            with host.asking():
+                stream = await stack.enter_async_context(host.engine.exec_start(exec_id))
+            yield stream
+    except anyio.get_cancelled_exc_class():
+        await _cut_off(host, on_cut)
+        raise
 
 
-async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Awaitable[None]]) -> ExecOutcome:
-    """Runs one process as the host's exec user. `on_deadline` ends it: the engine cannot.
+async def _cut_off(host: Host, on_cut: End) -> None:
+    with anyio.move_on_after(CUT_SECONDS, shield=True) as bound:
+        try:
+            await on_cut()
+        except EngineError as error:
+            _log.warning("a program that was cut off was not ended", host=host.name, reason=error.message)
+    if bound.cancelled_caught:
+        _log.warning("a program that was cut off was not ended in time", host=host.name)
 
-    Raises EngineUnreachable, EngineTimeout, EngineRefused (it fails by itself), AttemptFailed (engine_lost);
-    everything that a process can cause is told.
+
+async def run_exec(host: Host, order: ExecOrder, on_deadline: End, on_cut: End | None = None) -> ExecResult:
+    """Runs one process as the host's exec user. `on_deadline` ends it: the engine cannot. So does `on_cut`
+    (else `on_deadline`) when this is cancelled.
+
+    Whether it ran too long is asked of the engine: this process may look late, and then what lies ready
+    counts (docs/adr/0016).
+
+    Raises NotStarted, EngineUnreachable, EngineTimeout, EngineRefused (it fails by itself), AttemptFailed
+    (engine_lost); everything that a process can cause is told.
     """
     begun = time.monotonic()
     crowd = crowded_out(host.container)
-    crowded = False
     kills = host.memory.kills(host.container)
     exec_id = await started_exec(host, order)
     if exec_id is None:
@@ -135,32 +136,14 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
         return lost_with(host)
     host.execs += 1
     output = Output(host, order.keep)
-    code: int | None = None
-    timed_out = False
     try:
-        async with opened_exec(host, exec_id) as stream, task_group() as group:
+        async with opened_exec(host, exec_id, on_cut or on_deadline) as stream, task_group() as group:
             if order.stdin is not None:
                 group.start_soon(_feed, stream, order.stdin)
-            until = anyio.current_time() + order.seconds
-            with anyio.move_on_after(order.seconds) as deadline:
-                await _drain(host, stream, output)
-            if not deadline.cancelled_caught and not host.flooded:
-                ended_at = anyio.current_time()
-                code = await exit_code(host, exec_id, until=until)
-                refuse_broken_off(host, ended_at)
-            timed_out = deadline.cancelled_caught or code == STILL_RUNNING
-            if host.flooded:
-                code = KILLED
-            if timed_out:
-                code = TIMED_OUT
-                crowded = crowded_out(host.container) > crowd
-                with anyio.move_on_after(DRAIN_SECONDS) as drained:
-                    async with task_group() as ending:
-                        # Side by side: the engine is slow to end what is not read.
-                        ending.start_soon(_drain, host, stream, output)
-                        with anyio.CancelScope(shield=True):
-                            await on_deadline()
-                        drained.deadline = anyio.current_time() + DRAIN_SECONDS
+            code = await _ended(host, exec_id, stream, output, order.seconds)
+            crowded = crowded_out(host.container) > crowd
+            if code == STILL_RUNNING:
+                await _killed(host, stream, output, on_deadline)
             group.cancel_scope.cancel()
         if host.flooded:
             await host.end("output_limit")
@@ -169,103 +152,72 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: Callable[[], Await
         return lost_with(host)
     except EngineRefused as error:
         await engine_at_fault(host, exec_id, error)
-        # The engine could not run it (a working directory that is not there, say): its words are the output.
-        return ExecOutcome(
-            exit_code=NOT_STARTED,
-            stdout=b"",
-            stderr=error.message.encode(),
-            duration_seconds=time.monotonic() - begun,
-        )
-    crowded = crowded or crowded_out(host.container) > crowd
+        said = ExecResult(exit_code=code_of_refusal(error.message), stderr=error.message.encode())
+        return said.model_copy(update={"duration_seconds": time.monotonic() - begun})
+    timed_out = code == STILL_RUNNING
     lost = code is None or await taken_along(host, code, kills)
+    if await never_ran(host, exec_id, code):
+        return _not_run(host, output, time.monotonic() - begun, lost=lost, crowded=crowded)
+    crowded = crowded or crowded_out(host.container) > crowd
     oom = host.memory.kills(host.container) > kills or (lost and host.ended == "oom")
-    return ExecOutcome(
-        exit_code=KILLED if code is None else code,
+    lost = lost and not timed_out
+    return ExecResult(
+        exit_code=TIMED_OUT if timed_out else code,
         stdout=output.stdout.content(),
         stderr=output.stderr.content() + (_crowded_words(host) if crowded else b""),
-        truncated=output.truncated,
+        stdout_truncated=output.stdout.truncated,
+        stderr_truncated=output.stderr.truncated,
         timed_out=timed_out,
         oom_killed=oom,
-        host_lost=lost and not timed_out,
+        host_lost=lost,
+        reason=reason_of(host, lost=lost, timed_out=timed_out, oom=oom),
         duration_seconds=time.monotonic() - begun,
     )
 
 
-async def engine_at_fault(host: Host, exec_id: str, error: EngineRefused) -> None:
-    """Raises AttemptFailed (engine_lost) when a refusal to start a process says nothing about the process.
+async def _ended(host: Host, exec_id: str, stream: Stream, output: Output, seconds: float) -> int | None:
+    """The exit code of a process that ended in its time; STILL_RUNNING when it did not, None without a host.
 
-    It does where the engine tried and could not: it then noted 126 or 127. Else the engine never tried, or
-    did start it and lost its output; neither may be told as if it were the process's doing.
+    One that ended by itself, but too late by the engine's own times, counts as not ended.
     """
-    if error.status >= FAULTY and await host.engine.exec_exit_code(exec_id) not in UNUSABLE_CODES:
-        raise AttemptFailed(failure(Phase.EVALUATE, "engine_lost", error.message)) from error
+    until = anyio.current_time() + seconds
+    with anyio.move_on_after(seconds) as deadline:
+        await _drain(host, stream, output)
+    if host.flooded:
+        return None  # it is ended with its host
+    ended_at = anyio.current_time()
+    if deadline.cancelled_caught:
+        code = await code_at_deadline(host, exec_id, late=ended_at - until > BRIEF_SECONDS)
+        if code != STILL_RUNNING:
+            with anyio.move_on_after(DRAIN_SECONDS):  # its last words may be on their way
+                await _drain(host, stream, output)
+    else:
+        code = await exit_code(host, exec_id, until=max(until, ended_at + ENDED_SECONDS))
+    refuse_broken_off(host, ended_at)
+    if code not in (None, STILL_RUNNING) and ended_at > until and await ran_over(host, exec_id, seconds):
+        return STILL_RUNNING
+    return code
 
 
-async def exit_code(host: Host, exec_id: str, *, until: float = math.inf) -> int | None:
-    """The exit code of a process whose output has ended; None when its container took it along.
+async def _killed(host: Host, stream: Stream, output: Output, on_deadline: End) -> None:
+    with anyio.move_on_after(DRAIN_SECONDS) as drained:
+        async with task_group() as ending:
+            # Side by side: the engine is slow to end what is not read.
+            ending.start_soon(_drain, host, stream, output)
+            with anyio.CancelScope(shield=True):
+                await on_deadline()
+            drained.deadline = anyio.current_time() + DRAIN_SECONDS
 
-    A process may close its output and go on: this waits as long as it and its container live, and gives
-    STILL_RUNNING when the engine says so after `until`. An engine that is slow to answer is waited for: that
-    is not the process's time.
+
+def _not_run(host: Host, output: Output, seconds: float, *, lost: bool, crowded: bool) -> ExecResult:
+    """What is told of a program that the engine could not start: its words are no output of a program.
+
+    Raises NotStarted when that says nothing about the program.
     """
-    pause = 0.002
-    while True:
-        try:
-            with host.asking():
-                code = await host.engine.exec_exit_code(exec_id)
-        except NotFound:
-            code = None
-            pause = LONG_PAUSE
-        if code is not None:
-            return code
-        if pause >= LONG_PAUSE and await gone(host):
-            return None
-        if anyio.current_time() >= until:
-            return STILL_RUNNING
-        await anyio.sleep(pause)
-        pause = min(pause * 2, LONG_PAUSE)
-
-
-async def gone(host: Host) -> bool:
-    """Whether the host's container does not run any more; then `host.ended` says why."""
-    if host.ended:
-        return True
-    try:
-        return _noted(host, await host.engine.inspect(host.container))
-    except NotFound:
-        return _noted(host, None)
-
-
-async def taken_along(host: Host, code: int, kills: int) -> bool:
-    """Whether a process that ended by SIGKILL, or was never started, did so since its container ended.
-
-    The process is seen to end before its container is, so this waits a moment; not where the kernel has
-    just killed for memory (`kills` were counted when the process began): that alone is reason enough. A
-    program that is not there is common, and so waited for less.
-    """
-    if code not in (KILLED, NOT_STARTED):
-        return False
-    if host.ended:
-        return True
-    if host.memory.kills(host.container) > kills:
-        return await gone(host)
-    return _noted(host, await (host.state() if code == KILLED else host.state(BRIEF_SECONDS)))
-
-
-async def note_loss(host: Host) -> None:
-    """Says in `host.ended` why a host is not there any more, by what the engine knows of it."""
-    if not host.ended:
-        _noted(host, await host.state())
-
-
-def _noted(host: Host, state: ContainerState | None) -> bool:
-    if state is not None and state.running:
-        return False
-    oom = state is not None and (state.oom_killed or host.memory.kills(host.container) > 0)
-    host.ended = host.ended or ("oom" if oom else "lost")
-    if oom:
-        host.note_oom()
-    return True
+    if lost:
+        return lost_with(host)
+    words = output.words() + (_crowded_words(host).decode() if crowded else "")
+    return ExecResult(exit_code=code_of_refusal(words), stderr=words.encode(), duration_seconds=seconds)
 
 
 def _crowded_words(host: Host) -> bytes:

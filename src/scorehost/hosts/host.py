@@ -54,6 +54,7 @@ class Host:
     opened: int = 0  # processes that run there and that the evaluator keeps open
     printed: int = 0
     ended: str = ""
+    told: bool = False  # the evaluator knows that it ended
     usage: Usage = field(default_factory=Usage)
 
     @property

@@ -58,7 +58,8 @@ class Images:
         self._locks: dict[Choice, anyio.Lock] = {}
         self._found: dict[Choice, Image] = {}
         self._failed: dict[Choice, _Failed] = {}
-        self.proven: set[str] = set()  # ids of images that were seen to hold what a named host needs
+        # Ids of images that were seen to hold what a named host needs, with the place where its execs begin.
+        self.proven: set[tuple[str, str]] = set()
         self._files = anyio.CapacityLimiter(FILE_THREADS)
 
     def known(self, choice: Choice) -> Image | None:
@@ -73,7 +74,7 @@ class Images:
         except AttemptFailed as error:
             if isinstance(error.__cause__, NotFound):
                 self._found = {choice: one for choice, one in self._found.items() if one.id != image.id}
-                self.proven.discard(image.id)
+                self.proven = {each for each in self.proven if each[0] != image.id}
             raise
 
     async def resolve(self, choice: Choice, *, build_seconds: float) -> Image:

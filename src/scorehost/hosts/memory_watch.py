@@ -1,4 +1,4 @@
-"""Kills in containers, told by the engine's event stream: for memory, and by somebody's order."""
+"""Kills in containers and times of execs, told by the engine's event stream."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import structlog
 from anyio.abc import TaskGroup
 
 from scorehost.aio.retry import Retry
-from scorehost.engine.door import Engine
+from scorehost.engine.door import Engine, Event
 from scorehost.errors import EngineError
 from scorehost.hosts import labels
 
@@ -20,6 +20,7 @@ _log = structlog.get_logger()
 RECONNECT = Retry(None, pause=1.0)
 OOM_LIMIT = 10
 NEAR_SECONDS = 2.0  # connections that one cause breaks are seen to break within so long
+EVENT_SECONDS = 0.5  # from the engine's knowing of an end to its event
 
 
 class MemoryWatch:
@@ -30,6 +31,9 @@ class MemoryWatch:
         self._struck: set[str] = set()
         self._broke_at = -math.inf
         self._guarded: dict[str, Callable[[], Awaitable[None]]] = {}
+        self._begun: dict[str, dict[str, float]] = {}  # of execs, by container
+        self._over: dict[str, dict[str, float]] = {}
+        self._changed = anyio.Event()
 
     def struck(self, container: str) -> bool:
         """Whether somebody had the engine kill the container: no process inside can do that."""
@@ -46,9 +50,21 @@ class MemoryWatch:
         """Processes of one container that the kernel has killed for memory so far."""
         return self._kills[container]
 
+    async def exec_seconds(self, container: str, exec_id: str) -> float | None:
+        """How long a process that has ended ran, by the engine's own clock; None where no event told it."""
+        if exec_id not in self._begun.get(container, {}):
+            return None
+        with anyio.move_on_after(EVENT_SECONDS):
+            while exec_id not in self._over.get(container, {}):
+                await self._changed.wait()
+        over = self._over.get(container, {}).get(exec_id)
+        return None if over is None else over - self._begun[container][exec_id]
+
     def forget(self, container: str) -> None:
         """The container is gone, or begins anew."""
         self._kills.pop(container, None)
+        self._begun.pop(container, None)
+        self._over.pop(container, None)
         self._guarded.pop(container, None)
         self._struck.discard(container)
 
@@ -60,6 +76,16 @@ class MemoryWatch:
         self._kills[container] += 1
         if self._kills[container] >= OOM_LIMIT and container in self._guarded:
             group.start_soon(_ended, self._guarded.pop(container))
+
+    def _time(self, event: Event) -> None:
+        """Keeps when a process began and ended. An exec's events name it; the action's rest is its words."""
+        what, exec_id = event.action.partition(":")[0], event.attributes.get("execID", "")
+        if what == "exec_start":
+            self._begun.setdefault(event.container, {})[exec_id] = event.at
+        elif what == "exec_die" and exec_id in self._begun.get(event.container, {}):
+            self._over.setdefault(event.container, {})[exec_id] = event.at
+            self._changed.set()
+            self._changed = anyio.Event()
 
     async def _follow(self, engine: Engine, job: str, group: TaskGroup) -> None:
         while True:
@@ -76,6 +102,8 @@ class MemoryWatch:
                             self._tell(event.container, group)
                         elif event.action == "kill":
                             self._struck.add(event.container)
+                        else:
+                            self._time(event)
             except EngineError as error:
                 # Without events the engine's own flag still tells; the stream is only finer.
                 _log.debug("event stream lost", reason=error.message)

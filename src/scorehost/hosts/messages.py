@@ -169,7 +169,9 @@ class Reset(Frozen):
 
 
 class WriteFile(Frozen):
-    """A part of a file for a host; the last has `more` false."""
+    """A part of a file for a host; the last has `more` false. All but the first of a file name its transfer,
+    and say where in the file they begin.
+    """
 
     kind: Literal["write_file"]
     id: Id
@@ -177,16 +179,27 @@ class WriteFile(Frozen):
     path: Path
     data: Part
     more: bool
+    transfer: Id | None = None
+    offset: int = Field(0, ge=0, le=2**53)
 
 
 class ReadFile(Frozen):
-    """A part of a file of a host."""
+    """A part of a file of a host. All but the first of a file name its transfer."""
 
     kind: Literal["read_file"]
     id: Id
     name: HostName | None
     path: Path
     offset: int = Field(ge=0, le=2**53)
+    transfer: Id | None = None
+
+
+class Cancel(Frozen):
+    """Nobody waits for the answer to `request` any more: what it runs ends."""
+
+    kind: Literal["cancel"]
+    id: Id
+    request: Id
 
 
 class Log(Frozen):
@@ -325,6 +338,7 @@ Request = (
     | Reset
     | WriteFile
     | ReadFile
+    | Cancel
     | Log
     | AgentRequest
     | Publish

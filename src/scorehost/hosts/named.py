@@ -13,17 +13,21 @@ from scorehost.errors import AttemptFailed, ScorehostError
 from scorehost.hosts.blueprint import ROOT, STAGED_WORKSPACE, WORKSPACE, Blueprint
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.clock import StandingClock
-from scorehost.hosts.execs import LOST, ExecOrder, ExecOutcome, gone, run_exec
+from scorehost.hosts.exec_ends import NotStarted, gone
+from scorehost.hosts.execs import ExecOrder, run_exec
 from scorehost.hosts.host import Host, Site
 from scorehost.hosts.images import Images
 from scorehost.hosts.live import live_host
 from scorehost.hosts.sessions import Refused
+from scorehost.hosts.transfers import Stay
 from scorehost.hosts.usage import read_usage
 from scorehost.hosts.warm import WarmHosts
+from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Phase, failure
 from scorehost.model.result import HostUsage
 
 REPLACEMENTS = 3
+LOST = ExecResult(exit_code=None, host_lost=True, reason="lost")
 NOT_FOUND_CODES = (126, 127)
 
 
@@ -52,7 +56,7 @@ class NamedHosts:
         images: Images,
         cargo: Cargo,
         clock: StandingClock,
-        keep: Callable[[str, ExecOutcome], None],
+        keep: Callable[[str, ExecResult], None],
         warm: WarmHosts | None = None,
     ) -> None:
         self._site = site
@@ -74,23 +78,36 @@ class NamedHosts:
             raise UnknownEnvironment(f"{asked} of the task's scoring environments: {known}")
         return self._blueprints[name]
 
-    async def exec(self, name: str | None, order: ExecOrder, *, filed: bool = True) -> ExecOutcome:
+    async def exec(
+        self, name: str | None, order: ExecOrder, *, filed: bool = True, stay: Stay | None = None
+    ) -> ExecResult:
         """Runs a process in a named host; calls on one name queue. Starts the host when it must. What it
-        prints is kept when `filed`.
+        prints is kept when `filed`. With `stay` it runs in that host or nowhere, which is told as its loss.
 
-        Raises UnknownEnvironment, Refused (a fresh name in which a process is open), AttemptFailed,
-        EngineUnreachable, EngineTimeout.
+        Raises UnknownEnvironment, Refused (a fresh name in which a process is open, a host that ended
+        unseen), NotStarted, AttemptFailed, EngineUnreachable, EngineTimeout.
         """
         plan = self.blueprint(name)
         slot = self._slots[plan.name]
         async with slot.lock:
+            if stay is not None and stay.host is not None and not await self._stands(slot, stay.host):
+                return LOST
             if plan.fresh and filed:
                 await self._renew(plan, slot)
             host = await self.running(plan.name)
+            if stay is not None:
+                stay.host = host
             outcome = LOST if host is None else await self._run(host, order)
             if filed:
                 self.file(plan.name, outcome)
         return outcome
+
+    async def _stands(self, slot: _Slot, host: Host) -> bool:
+        """Whether a name still has that host, and it runs; else its end is told by whoever asked."""
+        if slot.host is host and not host.ended and not await self._died(host):
+            return True
+        host.told = True
+        return False
 
     @asynccontextmanager
     async def opening(self, name: str | None) -> AsyncIterator[Host]:
@@ -124,32 +141,53 @@ class NamedHosts:
         """Whether an exec or a reset of that name is under way, or waits for its turn."""
         return self._slots[name].lock.locked()
 
-    async def _run(self, host: Host, order: ExecOrder) -> ExecOutcome:
+    async def _run(self, host: Host, order: ExecOrder) -> ExecResult:
         async def end_host() -> None:
             await host.end("timed_out")
 
-        return await run_exec(host, order, end_host)
+        async def cut_off() -> None:
+            host.told = True  # whoever asked for the program gave it up
+            await host.end("cut_off")
 
-    def file(self, name: str, outcome: ExecOutcome) -> None:
+        outcome = await run_exec(host, order, end_host, cut_off)
+        host.told = host.told or outcome.host_lost or outcome.timed_out
+        return outcome
+
+    def file(self, name: str, outcome: ExecResult) -> None:
         """Keeps what a process of a host printed, numbered by host from 1."""
         number = self._counts[name] = self._counts.get(name, 0) + 1
         self._keep(f"{name}.{number}", outcome)
 
     async def running(self, name: str) -> Host | None:
-        """The running host of a name, started now when it must be; None when it ended too often."""
+        """The running host of a name, started now when it must be; None when it ended too often.
+
+        Raises Refused (HostLost), once, when the one before ended and nobody was told: what the evaluator
+        left in it is gone, and it may look for that.
+        """
         slot = self._slots[name]
         async with slot.starting:
             if slot.host is not None and (slot.host.ended or await self._died(slot.host)):
+                before = slot.host
                 await self._retire(slot, "lost")
                 if not slot.forgiven:
                     slot.replaced += 1
                 slot.forgiven = False
+                if not before.told:
+                    self._tell_of_loss(before)
             if slot.host is None:
                 if slot.replaced > REPLACEMENTS:
                     return None
                 with self._clock.standing():
                     slot.host = await self._start(self._blueprints[name], slot)
             return slot.host
+
+    def _tell_of_loss(self, host: Host) -> None:
+        why = {"oom": "it ran out of memory", "output_limit": "its programs printed too much"}.get(host.ended)
+        text = f"the host {host.blueprint.name} ended between two uses ({why or 'its container was lost'})"
+        self._site.warn(f"{text}; the evaluator was told at the next use")
+        raise Refused(
+            "HostLost", f"{text}: what was in it is gone, and nothing was run; the next use is clean"
+        )
 
     async def _died(self, host: Host) -> bool:
         return host.execs > 0 and await gone(host)
@@ -162,7 +200,7 @@ class NamedHosts:
                 live = await stack.enter_async_context(opened)
             host = live.host
             host.clock = self._clock
-            if image.id not in self._images.proven:
+            if (image.id, _place(plan)) not in self._images.proven:
                 await self._prove(host)
             if plan.copy_workspace:
                 await self._copy_workspace(host)
@@ -170,20 +208,29 @@ class NamedHosts:
         return host
 
     async def _prove(self, host: Host) -> None:
-        """Says at an image's first host whether `sleep` can run there: else its hosts end as they start."""
-        outcome = await self._prepare(host, ("sleep", "0"))
+        """Says at an image's first host whether `sleep` can run there, where its execs begin: else its hosts
+        end as they start, or every exec fails for a reason that no submission has.
+        """
+        name, workdir = host.blueprint.name, _place(host.blueprint)
+        image = host.report().image
+        try:
+            outcome = await self._prepare(host, ("sleep", "0"), workdir=workdir)
+        except NotStarted as error:
+            text = f"the image {image} of {name} cannot run a program in {workdir}: {error.message}"
+            raise AttemptFailed(failure(Phase.START, "image_unusable", text)) from error
         if outcome.exit_code == 0:
-            self._images.proven.add(host.image.id)
+            self._images.proven.add((host.image.id, workdir))
             return
         if outcome.timed_out:
             seconds = host.blueprint.limits.start_seconds
-            text = f"the host {host.blueprint.name} was not ready within {seconds:g} s"
+            text = f"the host {name} was not ready within {seconds:g} s"
             raise AttemptFailed(failure(Phase.START, "start_timeout", text))
         state = await host.state()
         if outcome.host_lost and (state is None or state.exit_code not in NOT_FOUND_CODES):
             return  # it ended for another reason: told at its use
-        text = f"the image {host.report().image} of {host.blueprint.name} cannot run `sleep`"
-        raise AttemptFailed(failure(Phase.START, "image_unusable", text))
+        raise AttemptFailed(
+            failure(Phase.START, "image_unusable", f"the image {image} of {name} cannot run `sleep`")
+        )
 
     async def _copy_workspace(self, host: Host) -> None:
         """Fills the writable copy. One that does not fit into memory or time is the submission's doing, and
@@ -195,20 +242,20 @@ class NamedHosts:
             return
         name = host.blueprint.name
         if outcome.exit_code in NOT_FOUND_CODES:
-            said = outcome.stdout.decode("utf-8", "replace").strip()[-300:]
+            said = outcome.stderr.decode("utf-8", "replace").strip()[-300:]
             text = f"the image {host.report().image} of {name} cannot run `cp`: {said}"
             raise AttemptFailed(failure(Phase.START, "image_unusable", text))
         self._site.warn(f"the workspace could not be copied into {name} (exit status {outcome.exit_code})")
         await host.end("oom" if outcome.oom_killed else "lost")
 
-    async def _prepare(self, host: Host, argv: tuple[str, ...]) -> ExecOutcome:
+    async def _prepare(self, host: Host, argv: tuple[str, ...], *, workdir: str = "/") -> ExecResult:
         """Runs a program before the evaluator runs any; it counts as no exec."""
 
         async def end_host() -> None:
             await host.end("timed_out")
 
         seconds = host.blueprint.limits.start_seconds
-        outcome = await run_exec(host, ExecOrder(argv, seconds, 4096, workdir="/"), end_host)
+        outcome = await run_exec(host, ExecOrder(argv, seconds, 4096, workdir=workdir), end_host)
         host.execs = 0
         return outcome
 
@@ -222,7 +269,7 @@ class NamedHosts:
         """Ends a host because a process in it had to be ended: the evaluator's wish, so it is forgiven."""
         slot = self._slots[host.blueprint.name]
         if slot.host is host and not host.ended:
-            slot.forgiven = True
+            slot.forgiven = host.told = True
             await host.end("reset")
 
     async def _retire(self, slot: _Slot, why: str) -> None:
@@ -256,3 +303,8 @@ class NamedHosts:
             async with task_group() as group:
                 for slot in self._slots.values():
                     group.start_soon(self._retire, slot, "removed")
+
+
+def _place(plan: Blueprint) -> str:
+    """Where execs of a plan begin, as far as that is the image's matter: below ROOT a submission may lie."""
+    return "/" if plan.workdir == ROOT or plan.workdir.startswith(f"{ROOT}/") else plan.workdir

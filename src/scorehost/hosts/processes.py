@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 import anyio
@@ -12,32 +12,36 @@ from anyio.abc import TaskStatus
 from scorehost.aio.groups import task_group
 from scorehost.engine.door import Stream
 from scorehost.errors import Conflict, EngineRefused, EngineUnreachable, NotFound
-from scorehost.hosts.execs import (
-    KILLED,
-    NOT_STARTED,
-    ExecOrder,
-    ExecOutcome,
-    Output,
+from scorehost.hosts.exec_ends import (
+    STILL_RUNNING,
+    NotStarted,
+    code_at_deadline,
+    code_of_refusal,
     engine_at_fault,
     exit_code,
     lost_with,
+    never_ran,
     note_loss,
-    opened_exec,
+    reason_of,
     refuse_broken_off,
-    started_exec,
     taken_along,
 )
+from scorehost.hosts.execs import DRAIN_SECONDS, End, ExecOrder, Output, opened_exec, started_exec
 from scorehost.hosts.host import Host
+from scorehost.model.exec_result import ExecResult
 
 UNREAD_BYTES = 4 * 1024 * 1024  # per process: then it has to wait until the evaluator reads
 UNSENT_BYTES = 16 * 1024 * 1024
 CLOSE_SECONDS = 0.5  # for a process to end by itself when its stdin has ended
+READY_SECONDS = 0.05  # for what lies ready in a stream to be read, once the engine has answered
+# How the engine's own words begin when it could not start a program; whether it did is asked, not read.
+_ENGINES_WORDS = (b"OCI runtime", b"unable to find user", b"unable to find group")
 
 
 class Process:
     """One open process. `run` carries it in a task of its own until it has ended."""
 
-    def __init__(self, host: Host, order: ExecOrder, end_it: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, host: Host, order: ExecOrder, end_it: End) -> None:
         self.host = host
         self._order = order
         self._end_it = end_it
@@ -47,24 +51,33 @@ class Process:
         self._input_ends = False
         self._rest: Output | None = None  # set by wait(): what was not received then goes there
         self._changed = anyio.Event()
-        self._outcome: ExecOutcome | None = None
+        self._outcome: ExecResult | None = None
+        self._exec_id = ""
+        self._printed = False
+        self._given = False  # somebody knows it, and will close it
+        self._not_started: NotStarted | None = None
         self._kills = host.memory.kills(host.container)
 
     async def run(self, *, task_status: TaskStatus[Process | None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Carries the process; `task_status` gives it once it runs, or None."""
         exec_id = await started_exec(self.host, self._order)
-        stream = None if exec_id is None else opened_exec(self.host, exec_id)
-        if exec_id is None or stream is None:
+        if exec_id is None:
             await note_loss(self.host)
             self._end(lost_with(self.host))
             task_status.started(None)
             return
+        self._exec_id = exec_id
         self.host.execs += 1
         self.host.opened += 1
         try:
-            await self._carry(exec_id, stream, task_status)
+            await self._carry(exec_id, opened_exec(self.host, exec_id, self._cut_off), task_status)
         finally:
             self.host.opened -= 1
+
+    async def _cut_off(self) -> None:
+        """Ends what nobody was told of. What is cut off later goes with its host, as the evaluation ends."""
+        if not self._given:
+            await self._end_it()
 
     async def _carry(
         self,
@@ -72,11 +85,20 @@ class Process:
         opening: AbstractAsyncContextManager[Stream],
         task_status: TaskStatus[Process | None],
     ) -> None:
+        words = b""
         try:
             async with opening as stream, task_group() as group:
                 task_status.started(self)
+                self._given = True
                 group.start_soon(self._send_all, stream)
                 while not self.host.flooded and (chunk := await stream.receive()) is not None:
+                    if (
+                        not self._printed
+                        and chunk.data.startswith(_ENGINES_WORDS)
+                        and await self._never_ran()
+                    ):
+                        words = chunk.data
+                        continue
                     await self._take(chunk.stream, chunk.data)
                 group.cancel_scope.cancel()
             if self.host.flooded:
@@ -87,24 +109,40 @@ class Process:
             return
         except EngineRefused as error:
             await engine_at_fault(self.host, exec_id, error)
-            self._unread["stderr"] += error.message.encode()
-            self._end(ExecOutcome(exit_code=NOT_STARTED, stdout=b"", stderr=b""))
+            self._refused(error.message)
             return
         ended_at = anyio.current_time()
         code = await exit_code(self.host, exec_id)
         refuse_broken_off(self.host, ended_at)
         lost = code is None or await taken_along(self.host, code, self._kills)
+        if words and not lost:
+            self._refused(words.decode("utf-8", "replace"))
+            return
+        oom = self.host.memory.kills(self.host.container) > self._kills or (lost and self.host.ended == "oom")
         self._end(
-            ExecOutcome(
-                exit_code=KILLED if code is None else code,
-                stdout=b"",
-                stderr=b"",
-                oom_killed=self.host.memory.kills(self.host.container) > self._kills
-                or (lost and self.host.ended == "oom"),
+            ExecResult(
+                exit_code=None if words else code,
+                oom_killed=oom,
                 host_lost=lost,
+                reason=reason_of(self.host, lost=lost, oom=oom),
                 duration_seconds=time.monotonic() - self._begun,
             )
         )
+
+    async def _never_ran(self) -> bool:
+        code = await exit_code(self.host, self._exec_id, until=anyio.current_time())
+        return await never_ran(self.host, self._exec_id, code)
+
+    def _refused(self, words: str) -> None:
+        """The engine could not start it: its words are no output of a program."""
+        try:
+            code = code_of_refusal(words)
+        except NotStarted as error:
+            self._not_started = error
+            self._end(ExecResult(exit_code=None))
+            return
+        self._unread["stderr"] += words.encode()
+        self._end(ExecResult(exit_code=code))
 
     async def send(self, data: bytes) -> None:
         """Takes bytes for the process; waits only while it left very much unread. Quiet after its end."""
@@ -119,22 +157,24 @@ class Process:
         self._announce()
 
     async def receive(self, seconds: float | None) -> tuple[bytes, bytes, bool]:
-        """(stdout, stderr, ended): what came since the last call; waits for at least a byte or the end."""
-        with anyio.move_on_after(seconds):
-            while not any(self._unread.values()) and self._outcome is None:
-                await self._changed.wait()
+        """(stdout, stderr, ended): what came since the last call; waits for at least a byte or the end.
+
+        Raises NotStarted, once, in place of an end.
+        """
+        await self._waited(seconds, lambda: any(self._unread.values()) or self._outcome is not None)
+        self._raise_not_started()
         out, err = (bytes(self._unread[name]) for name in ("stdout", "stderr"))
         for data in self._unread.values():
             data.clear()
         self._announce()
+        self._tell_of_host()
         return out, err, self._outcome is not None
 
-    async def wait(self, seconds: float | None) -> ExecOutcome | None:
-        """How it ended, with what was not received; None when `seconds` passed before."""
+    async def wait(self, seconds: float | None) -> ExecResult | None:
+        """How it ended, with what was not received; None when `seconds` passed before. Raises NotStarted."""
         self._set_rest_aside()
-        with anyio.move_on_after(seconds):
-            while self._outcome is None:
-                await self._changed.wait()
+        await self._waited(seconds, lambda: self._outcome is not None)
+        self._raise_not_started()
         if self._outcome is None:
             if self._rest is not None:
                 # The evaluator may go on to receive: what was kept is given back to it.
@@ -142,16 +182,40 @@ class Process:
                 self._unread["stderr"] += self._rest.stderr.content()
                 self._rest = None
             return None
-        ended, rest = self._outcome, self._set_rest_aside()
-        return ExecOutcome(
-            exit_code=ended.exit_code,
-            stdout=rest.stdout.content(),
-            stderr=rest.stderr.content(),
-            truncated=rest.truncated,
-            oom_killed=ended.oom_killed,
-            host_lost=ended.host_lost,
-            duration_seconds=ended.duration_seconds,
+        rest = self._set_rest_aside()
+        self._tell_of_host()
+        return self._outcome.model_copy(
+            update={
+                "stdout": rest.stdout.content(),
+                "stderr": rest.stderr.content(),
+                "stdout_truncated": rest.stdout.truncated,
+                "stderr_truncated": rest.stderr.truncated,
+            }
         )
+
+    async def _waited(self, seconds: float | None, there: Callable[[], bool]) -> None:
+        """Waits until `there`, or `seconds`. Then the engine is asked, and what lies ready is read: this
+        process or the engine may have been held up, and what came in time counts.
+        """
+        with anyio.move_on_after(seconds):
+            while not there():
+                await self._changed.wait()
+        if there():
+            return
+        code = await code_at_deadline(self.host, self._exec_id, late=False)
+        with anyio.move_on_after(READY_SECONDS if code == STILL_RUNNING else DRAIN_SECONDS):
+            while not there():
+                await self._changed.wait()
+
+    def _tell_of_host(self) -> None:
+        """The evaluator is told of the end that the host brought."""
+        if self._outcome is not None and self._outcome.host_lost:
+            self.host.told = True
+
+    def _raise_not_started(self) -> None:
+        if self._not_started is not None:
+            error, self._not_started = self._not_started, None
+            raise error
 
     def _set_rest_aside(self) -> Output:
         """From now on what is printed is kept, and the process never has to wait for the evaluator."""
@@ -166,11 +230,16 @@ class Process:
     async def close(self) -> None:
         """Ends it: by the end of its input when it takes that, else by force."""
         await self.close_stdin()
+        self._not_started = None
+        told = self.host.told
         if await self.wait(CLOSE_SECONDS) is None:
             await self._end_it()
             await self.wait(CLOSE_SECONDS)
+        elif not told:
+            self.host.told = False  # who closes it does not see how it ended
 
     async def _take(self, stream: str, data: bytes) -> None:
+        self._printed = True
         self.host.printed += len(data)
         while self._rest is None and sum(map(len, self._unread.values())) > UNREAD_BYTES:
             await self._changed.wait()
@@ -199,7 +268,7 @@ class Process:
         except EngineUnreachable:
             return  # the process closed its stdin or ended; its end is told by its output's
 
-    def _end(self, outcome: ExecOutcome) -> None:
+    def _end(self, outcome: ExecResult) -> None:
         self._outcome = outcome
         self._announce()
 

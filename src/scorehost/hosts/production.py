@@ -28,6 +28,7 @@ from scorehost.hosts.frames import (
     ResultFrame,
     Start,
 )
+from scorehost.hosts.held import Held
 from scorehost.hosts.host import Host, Site, attached, made_host, started
 from scorehost.hosts.messages import CloseSession, Invoke, Judge, Publish, Session
 from scorehost.hosts.sessions import Refused, Sessions
@@ -195,6 +196,7 @@ class RunRequests:
     def __init__(self, shelf: Shelf, agents: Agents | None) -> None:
         self._shelf = shelf
         self._budget = Budget()
+        self._held = Held()
         self.sessions = Sessions(agents)
         self.limit = ""
         self.over = anyio.Event()  # a limit was reached
@@ -202,6 +204,14 @@ class RunRequests:
     def count(self, line: Log) -> None:
         """Counts a line for the journal. Raises ChannelViolation when there are too many."""
         self._budget.spend(line)
+
+    async def admit(self, request: Request) -> None:
+        """Waits until there is room for what came with a request."""
+        await self._held.admit(request)
+
+    def done(self, request: Request) -> None:
+        """The request was answered: nothing of it is held any more."""
+        self._held.done(request.id)
 
     async def answer(self, request: Request, group: TaskGroup) -> Mapping[str, Any] | None:  # noqa: ARG002
         """The value of one reply. Raises as `Sessions.answer` does, and DiskFull."""

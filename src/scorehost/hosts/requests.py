@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
-from scorehost.errors import AttemptFailed, ScorehostError
+from scorehost.errors import AttemptFailed
 from scorehost.hosts.agents import Agents, Work, WorkPlace
 from scorehost.hosts.clock import StandingClock
-from scorehost.hosts.execs import ExecOrder, ExecOutcome, run_exec
-from scorehost.hosts.frames import Budget, BudgetSpent
+from scorehost.hosts.exec_ends import NotStarted
+from scorehost.hosts.execs import ExecOrder, run_exec
+from scorehost.hosts.frames import Budget
+from scorehost.hosts.held import Held
 from scorehost.hosts.host import Host
 from scorehost.hosts.messages import (
     MAX_PART,
+    Cancel,
     Close,
     CloseSession,
     CloseStdin,
@@ -39,11 +42,12 @@ from scorehost.hosts.messages import (
 from scorehost.hosts.named import NamedHosts, UnknownEnvironment
 from scorehost.hosts.processes import Process
 from scorehost.hosts.sessions import Refused, Sessions
+from scorehost.hosts.transfers import Stay, Transfers
+from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Phase, failure
 from scorehost.model.ids import EVALUATOR
 from scorehost.model.limits import Limits
 
-HELD_BYTES = 256 * 1024 * 1024  # of stdin, over all execs of an attempt that have not ended
 KILL_TRIES = 5
 KILL_SECONDS = 5.0
 _KILL_ALL = ("python3", "-S", "-c", "import os; os.kill(-1, 9)")
@@ -72,8 +76,10 @@ class Requests:
         self._budget = Budget()
         self._processes: dict[int, Process] = {}
         self._beside = anyio.Lock()
-        self._held = 0
-        self._written: set[tuple[str | None, str]] = set()  # files of which more parts are to come
+        self.held = Held()
+        self._works = count(-1, -1)  # numbers of execs that agents ask for: no request has one of them
+        self._asked: dict[int, anyio.CancelScope] = {}
+        self._transfers = Transfers(self._exec, limits.exec_seconds)
         self._tied: set[str] = set()  # names that a session has for itself
         self._opening: list[str | None] = []
         self.sessions = Sessions(agents, premises=self, clock=clock)
@@ -82,11 +88,42 @@ class Requests:
         """Counts a line for the journal. Raises ChannelViolation when there are too many."""
         self._budget.spend(line)
 
+    async def admit(self, request: Request) -> None:
+        """Waits until there is room for what came with a request."""
+        await self.held.admit(request)
+
+    def done(self, request: Request) -> None:
+        """The request was answered: nothing of it is held any more."""
+        self.held.done(request.id)
+
     async def answer(self, request: Request, group: TaskGroup) -> Mapping[str, Any] | None:
-        """The value of one reply.
+        """The value of one reply; None, which nobody waits for, when it was cancelled.
 
         Raises UnknownEnvironment, UnknownRole, CallFailed, BudgetSpent, Refused, AttemptFailed, EngineError.
         """
+        if isinstance(request, Cancel):
+            await self._cancel(request.request)
+            return None
+        with anyio.CancelScope() as scope:
+            self._asked[request.id] = scope
+            try:
+                return await self._answered(request, group)
+            except NotStarted as error:
+                raise Refused("ScoringError", error.message) from error
+            finally:
+                del self._asked[request.id]
+        return None
+
+    async def _cancel(self, number: int) -> None:
+        """Ends what a request began; also what it opened, when its answer came too late to be taken."""
+        if number in self._asked:
+            self._asked[number].cancel()
+        elif number in self._processes:
+            await self._close(number)
+        else:
+            await self.sessions.answer(CloseSession(kind="close_session", id=number, session=number))
+
+    async def _answered(self, request: Request, group: TaskGroup) -> Mapping[str, Any] | None:
         if isinstance(request, (Session, Invoke, Judge, CloseSession)):
             return await self.sessions.answer(request)
         if isinstance(request, (Exec, Open, Reset, WriteFile, ReadFile)) and request.name in self._tied:
@@ -98,23 +135,23 @@ class Requests:
             self._budget.spend(request)
         return await self._done(request, group)
 
-    async def _done(  # noqa: C901 - one arm for each request
+    async def _done(  # noqa: C901, PLR0911 - one arm for each request
         self, request: Request, group: TaskGroup
     ) -> Mapping[str, Any] | None:
         match request:
             case Exec():
-                with self._holding(len(request.stdin or b"")):
-                    return _told(await self._exec(request.name, self._order(request)))
+                return (await self._exec(request, self._order(request))).wire()
             case Open():
                 self._opening.append(request.name)
                 try:
                     return {"process": await self._open(request, group)}
-                except ScorehostError:
+                except BaseException:
                     self._budget.closed()
                     raise
                 finally:
                     self._opening.remove(request.name)
             case Send():
+                self.held.check(request)
                 await self._process(request.process).send(request.data)
             case CloseStdin():
                 await self._process(request.process).close_stdin()
@@ -123,27 +160,16 @@ class Requests:
                 return {"stdout": out, "stderr": err, "ended": ended}
             case Wait():
                 outcome = await self._process(request.process).wait(request.timeout)
-                return None if outcome is None else _told(outcome)
+                return None if outcome is None else outcome.wire()
             case Close():
                 await self._close(request.process)
             case Reset():
                 await self._reset(request.name)
             case WriteFile():
-                await self._write(request)
+                return await self._transfers.write(request)
             case ReadFile():
-                return await self._read(request)
+                return await self._transfers.read(request)
         return None
-
-    @contextmanager
-    def _holding(self, size: int) -> Iterator[None]:
-        """Counts the stdin of execs that wait for their turn: it lies in this process's memory."""
-        if size and self._held + size > HELD_BYTES:
-            raise BudgetSpent(f"execs with {self._held} bytes of stdin wait already; await some of them")
-        self._held += size
-        try:
-            yield
-        finally:
-            self._held -= size
 
     async def lend(self, name: str) -> WorkPlace:
         """A named host for one session alone; see `Premises`."""
@@ -163,12 +189,18 @@ class Requests:
             self._tied.discard(name)
             raise Refused("HostLost", f"the host {name} ended too often and is not started again")
 
-        async def work(asked: Work) -> ExecOutcome:
+        async def work(asked: Work) -> ExecResult:
+            number = next(self._works)
             request = Exec(kind="exec", id=1, name=name, argv=asked.argv, timeout=asked.seconds)
             self._budget.spend(request)
-            with self._holding(len(asked.stdin or b"")):
-                order = replace(self._order(request), stdin=asked.stdin)
+            order = replace(self._order(request), stdin=asked.stdin)
+            await self.held.replying(number, len(asked.stdin or b"") + 2 * order.keep)
+            try:
                 return await self._named.exec(name, order)
+            except NotStarted as error:
+                raise Refused("ScoringError", error.message) from error
+            finally:
+                self.held.done(number)
 
         return work
 
@@ -198,22 +230,43 @@ class Requests:
             workdir=request.workdir,
         )
 
-    async def _exec(self, name: str | None, order: ExecOrder, *, filed: bool = True) -> ExecOutcome:
-        if not self._is_beside(name):
-            return await self._named.exec(name, order, filed=filed)
+    async def _exec(
+        self, request: Exec | WriteFile | ReadFile, order: ExecOrder, stay: Stay | None = None
+    ) -> ExecResult:
+        """Runs one program for a request, once there is room for what it may print. One that moves a part of
+        a file, in the host of a `stay`, is no exec of the evaluator's, and what it prints is not kept.
+        """
+        room = MAX_PART if isinstance(request, ReadFile) else 2 * order.keep
+        await self.held.replying(request.id, room)
+        if not self._is_beside(request.name):
+            done = await self._named.exec(request.name, order, filed=stay is None, stay=stay)
+        else:
+            done = await self._exec_beside(request.id, order)
+            if stay is None:
+                self._named.file(EVALUATOR, done)
+        self.held.made(request.id, room - len(done.stdout) - len(done.stderr))
+        return done
+
+    async def _exec_beside(self, number: int, order: ExecOrder) -> ExecResult:
+        async def cut_off() -> None:
+            # Else the evaluation ends, and the host of both goes with it.
+            if self._asked[number].cancel_called:
+                await self._kill_beside()
+
         async with self._beside:
-            outcome = await run_exec(self._host, order, self._kill_beside)
-        if filed:
-            self._named.file(EVALUATOR, outcome)
-        return outcome
+            return await run_exec(self._host, order, self._kill_beside, cut_off)
 
     async def _kill_beside(self) -> None:
         """Kills every process of the exec user in the evaluator's own host; the engine cannot end an exec."""
         order = ExecOrder(_KILL_ALL, KILL_SECONDS, 1024)
         for _ in range(KILL_TRIES):
-            outcome = await run_exec(self._host, order, _nothing)
-            self._host.execs -= 1
-            if outcome.exit_code == 0:
+            try:
+                outcome = await run_exec(self._host, order, _nothing)
+            except NotStarted:  # no process could be made; one of those that run may end
+                continue
+            finally:
+                self._host.execs -= 1
+            if outcome.exit_code == 0 or outcome.host_lost:
                 return
         await self._host.end("lost")
         # What runs there is the submission's doing, and must not count as trouble of the environment.
@@ -257,54 +310,6 @@ class Requests:
                 "ScoringError", "the evaluator's own host cannot be reset; declare a named environment"
             )
         await self._named.reset(name)
-
-    async def _write(self, request: WriteFile) -> None:
-        target = (request.name, request.path)
-        append = ("oflag=append", "conv=notrunc") if target in self._written else ()
-        self._written.discard(target)
-        argv = ("dd", f"of={request.path}", "status=none", *append)
-        order = ExecOrder(argv, self._limits.exec_seconds, 4096, stdin=request.data)
-        outcome = await self._exec(request.name, order, filed=False)
-        _expect_done(outcome, f"{request.path} cannot be written")
-        if request.more:
-            self._written.add(target)
-
-    async def _read(self, request: ReadFile) -> Mapping[str, Any]:
-        argv = (
-            "dd",
-            f"if={request.path}",
-            "iflag=fullblock,skip_bytes",
-            f"skip={request.offset}",
-            f"bs={MAX_PART}",
-            "count=1",
-            "status=none",
-        )
-        outcome = await self._exec(
-            request.name, ExecOrder(argv, self._limits.exec_seconds, 2 * MAX_PART), filed=False
-        )
-        _expect_done(outcome, f"{request.path} cannot be read")
-        return {"data": outcome.stdout, "ended": len(outcome.stdout) < MAX_PART}
-
-
-def _told(outcome: ExecOutcome) -> Mapping[str, Any]:
-    return {
-        "exit_code": outcome.exit_code,
-        "stdout": outcome.stdout,
-        "stderr": outcome.stderr,
-        "truncated": outcome.truncated,
-        "timed_out": outcome.timed_out,
-        "oom_killed": outcome.oom_killed,
-        "host_lost": outcome.host_lost,
-        "duration_seconds": outcome.duration_seconds,
-    }
-
-
-def _expect_done(outcome: ExecOutcome, what: str) -> None:
-    if outcome.host_lost:
-        raise Refused("HostLost", f"{what}: the host ended")
-    if outcome.timed_out or outcome.exit_code != 0:
-        said = outcome.stderr.decode("utf-8", "replace").strip()[-300:]
-        raise Refused("ScoringError", f"{what}: {said or outcome.exit_code}")
 
 
 async def _nothing() -> None:

@@ -84,7 +84,7 @@ class Sessions:
                 one = self._session(request.session)
                 return await self._called(one, lambda: _judged(one.session, request))
             case CloseSession():
-                self._close(request.session)
+                await self._close(request.session)
                 return None
 
     async def _begin(self, request: Session) -> None:
@@ -126,7 +126,7 @@ class Sessions:
                             one.scope = None
         raise Refused("ScoringError", "the session was closed while it was asked")
 
-    def _close(self, number: int) -> None:
+    async def _close(self, number: int) -> None:
         one = self._open.pop(number, None)
         if one is None:
             return
@@ -134,7 +134,11 @@ class Sessions:
         if one.scope is not None:
             one.scope.cancel()
         if one.environment is not None and self._premises is not None:
-            self._premises.take_back(one.environment)
+            try:
+                async with one.turn:  # what its call ran there is ended before anybody else has the host
+                    pass
+            finally:
+                self._premises.take_back(one.environment)
 
 
 def _readable(output: Any) -> bool:

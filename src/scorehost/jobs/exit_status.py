@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from scorehost.jobs.options import RunOptions
+    from scorehost.jobs.kind import Gate
+    from scorehost.jobs.running import Running
     from scorehost.jobs.schedule import Why
     from scorehost.model.summary import JobStatus
     from scorehost.runs.scored import Scored
@@ -17,24 +18,25 @@ WANTING = frozenset({"image_missing", "image_pull_failed", "image_build_failed",
 
 
 def exit_status(
-    options: RunOptions,
+    running: Running,
     *,
+    gate: Gate,
     why: Why,
     status: JobStatus,
     attempts: Collection[Scored],
     mean_score: float | None,
 ) -> int:
     """130 interrupted; 2 nothing scored for want of an engine or image, or stopped early; 3 an ERROR or an
-    invalid job; 1 a FAIL or a mean below `fail_under`; 0. `exit_on` turns FAILs, or verdicts and ERRORs,
-    into 0.
+    invalid job; 1 a gate that was not met or a mean below `fail_under`; 0. `exit_on` turns a gate, or gates
+    and ERRORs, into 0.
     """
     # An attempt that ended without a result is a defect, which no status of a finished one shows. It and an
     # invalid job are no verdicts: `exit_on` does not excuse them.
     unsound = status == "invalidated" or (status == "incomplete" and why == "done")
     errors = any(one.status == "ERROR" for one in attempts)
-    below = options.fail_under is not None and (mean_score is None or mean_score < options.fail_under)
-    fails = options.exit_on == "fail" and any(one.status == "FAIL" for one in attempts)
-    told = options.exit_on != "never"
+    below = running.fail_under is not None and (mean_score is None or mean_score < running.fail_under)
+    fails = running.exit_on == "fail" and gate == "not met"
+    told = running.exit_on != "never"
     rules = (
         (status == "interrupted", INTERRUPTED),
         (why in ("engine", "disk") or nothing_could_run(attempts), BAD_INPUT),

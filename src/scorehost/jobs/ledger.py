@@ -29,9 +29,9 @@ from scorehost.spec.own_secrets import own_masker
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from scorehost.attempt.order import Order
     from scorehost.jobs.scoring import Clock
     from scorehost.model.ids import AttemptKey
+    from scorehost.model.order import Order
     from scorehost.model.result import Result, ScoringDigests
     from scorehost.runs.folder import JobFolder
     from scorehost.runs.journal import Journal
@@ -59,6 +59,7 @@ class Ledger:
         self.done: dict[AttemptKey, Scored] = {}
         self.carried: dict[AttemptKey, str] = {}  # those of `done` that an earlier job scored, and which
         self.phases: dict[AttemptKey, str] = {}  # of the attempts that run
+        self.metrics: Mapping[str, tuple[str, ...]] = {}  # ids of those that each task declares
         self.moved_at = clock.now()
         self.on_disk_trouble: Callable[[DiskTrouble], None] = lambda _error: None
         self._writer = writer
@@ -155,16 +156,16 @@ class Ledger:
 
         return emit
 
-    def started(self, order: Order) -> None:
+    def started(self, order: Order[Any]) -> None:
         """An attempt begins."""
         self.phases[order.key] = ""
         self.event("attempt_started", order.key, {"number": order.number})
 
-    def ended(self, order: Order) -> None:
+    def ended(self, order: Order[Any]) -> None:
         """An attempt runs no more, whatever came of it."""
         self.phases.pop(order.key, None)
 
-    async def finished(self, order: Order, result: Result) -> Scored:
+    async def finished(self, order: Order[Any], result: Result) -> Scored:
         """An attempt was published; durable when this returns. Raises DiskTrouble."""
         one = self._kept(order, result)
         place = f"{ATTEMPTS}/{order.key.folder}"
@@ -195,27 +196,27 @@ class Ledger:
         self._watch(JobEvent("attempt_finished", order.key, {"row": self.row(one)}))
         return one
 
-    def found(self, order: Order, result: Result) -> None:
+    def found(self, order: Order[Any], result: Result) -> None:
         """An attempt was finished before: in an earlier sitting, or by the job that the result names."""
         self.done[order.key] = self._kept(order, result)
         if result.job_id != self.folder.job_id:
             self.carried[order.key] = result.job_id
 
-    def _kept(self, order: Order, result: Result) -> Scored:
+    def _kept(self, order: Order[Any], result: Result) -> Scored:
         # Of what is the same in most attempts one copy serves all: a job keeps some 300 bytes of each.
-        one = scored(result, order.task)
+        one = scored(result, self.metrics.get(order.key.task_id, ()))
         digests = one.digests
         if digests is not None:
             digests = self._digests.setdefault(digests.model_dump_json(), digests)
         return replace(one, key=order.key, digests=digests)
 
-    async def carry(self, stands: Sequence[tuple[Order, Path]]) -> None:
+    async def carry(self, stands: Sequence[tuple[Order[Any], Path]]) -> None:
         """Attempts that an earlier job scored, whose folders are given, stand in this one, durably.
 
         Raises DiskTrouble, and UsageError when one has gone.
         """
 
-        def steps(some: Sequence[tuple[Order, Path]]) -> Steps[list[Result]]:
+        def steps(some: Sequence[tuple[Order[Any], Path]]) -> Steps[list[Result]]:
             linked = [link_attempt(source, self.folder.attempt(order.key)) for order, source in some]
             yield [path for one in linked for path in one.unsettled]
             for (order, _), one in zip(some, linked, strict=True):
@@ -233,7 +234,7 @@ class Ledger:
                 told = {"from": result.job_id, "number": result.attempt, "status": result.status}
                 self._watch(JobEvent("attempt_carried", order.key, told))
 
-    async def set_aside(self, order: Order, number: int, kind: str, fields: Mapping[str, Any]) -> None:
+    async def set_aside(self, order: Order[Any], number: int, kind: str, fields: Mapping[str, Any]) -> None:
         """Moves an attempt's folder to `tries/<key>/<number>` and tells so; it is unfinished again."""
         self.done.pop(order.key, None)
         self.carried.pop(order.key, None)
@@ -275,7 +276,7 @@ class Ledger:
         if unread:
             self._reasons |= await self._writer.do(read)
 
-    def rows(self, orders: Iterable[Order]) -> tuple[Row, ...]:
+    def rows(self, orders: Iterable[Order[Any]]) -> tuple[Row, ...]:
         """The finished attempts as rows, by task, submission, sample and repeat in the order of the plan."""
         ordered = sorted(
             (order.key for order in orders if order.key in self.done),

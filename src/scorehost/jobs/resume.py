@@ -5,140 +5,24 @@ from __future__ import annotations
 import dataclasses
 import os
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scorehost.aio.aside import aside, still_wanted
 from scorehost.errors import UsageError
 from scorehost.model.failure import KINDS
 from scorehost.model.spelling import near
-from scorehost.runs.folder import JobFolder, find_job
+from scorehost.runs.folder import JobFolder
 from scorehost.runs.reader import ATTEMPTS, BadFile, Reader
 from scorehost.runs.reading import sound_result
-from scorehost.runs.record import JobRecord, SubmissionRecord, dataset_record, task_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
-    from scorehost.attempt.order import Order
     from scorehost.jobs.ledger import Ledger
-    from scorehost.jobs.options import RunOptions
     from scorehost.jobs.plan import Plan
+    from scorehost.model.order import Order
     from scorehost.model.result import Result
     from scorehost.runs.journal import History
-    from scorehost.spec.dataset import Dataset
-
-NAMED = 5
-_PARTS = {
-    "spec": "task.yaml or --set",
-    "code": "evaluator.py, lib/ or shared/",
-    "gold": "gold",
-    "run": "run.py or what it uses",
-}
-
-
-def resumed_options(options: RunOptions) -> RunOptions:
-    """What the job of `--resume` was asked; how it runs (concurrency, retries, exit status, …) is `options`'.
-
-    Unchanged without `--resume`. UsageError when there is no such job, or when `options` asks for other
-    attempts. The dataset is to be loaded from the options that come out.
-    """
-    if options.resume is None:
-        return options
-    _refuse_other_attempts(options)
-    folder = find_job(options.out, options.resume)
-    was = folder.read_record().asked
-    _refuse_other_dataset(options.dataset, Path(was.dataset), folder.job_id)
-
-    def path(text: str | None) -> Path | None:
-        return None if text is None else Path(text)
-
-    return dataclasses.replace(
-        options,
-        dataset=Path(was.dataset),
-        tasks=was.tasks,
-        tags=was.tags,
-        limit=was.limit,
-        submissions=was.submissions,
-        submissions_dir=path(was.submissions_dir),
-        predictions=path(was.predictions),
-        repeat=was.repeat,
-        profiles=path(was.profiles),
-        parameters=was.parameters,
-        gold=path(was.gold),
-        name=was.name,
-        samples=was.samples,
-        parent=path(was.parent),
-        changed=was.changed,
-        staged=path(was.staged),
-        out=folder.path.parent,
-        resume=str(folder.path),
-    )
-
-
-def _refuse_other_attempts(options: RunOptions) -> None:
-    given = {
-        "--task": options.tasks,
-        "--tag": options.tags,
-        "--limit": options.limit,
-        "--submission": options.submissions,
-        "--submissions": options.submissions_dir,
-        "--predictions": options.predictions,
-        "--set": options.parameters,
-        "--gold": options.gold,
-        "--profiles": options.profiles,
-        "--name": options.name,
-        "--samples": options.samples,
-        "--repeat": options.repeat if options.repeat != 1 else None,
-    }
-    wrong = [name for name, value in given.items() if value]
-    if wrong:
-        raise UsageError(
-            f"{', '.join(wrong)} cannot go with --resume: a job keeps what it was asked.",
-            hint="Leave it out, or start a new job.",
-        )
-
-
-def _refuse_other_dataset(given: Path, was: Path, job_id: str) -> None:
-    if given != Path() and given.resolve() != was.resolve():
-        raise UsageError(
-            f"{given} is not the dataset of the job {job_id}, which is {was}: a job keeps what it was asked.",
-            hint="Leave it out, or start a new job.",
-        )
-
-
-def check_unchanged(record: JobRecord, dataset: Dataset, plan: Plan) -> None:
-    """Raises UsageError that names what is not as it was when the job began."""
-    changed: list[str] = []
-    if dataset_record(dataset).dataset_id != record.dataset.dataset_id:
-        changed.append(f"the dataset is {dataset.dataset_id}, not {record.dataset.dataset_id}")
-    changed += [f"the task {task_id} is gone" for task_id in sorted(set(record.tasks) - set(plan.tasks))]
-    changed += [f"the task {task_id} is new" for task_id in sorted(set(plan.tasks) - set(record.tasks))]
-    for task_id in sorted(set(record.tasks) & set(plan.tasks)):
-        was, now = record.tasks[task_id], task_record(plan.tasks[task_id])
-        parts = [words for part, words in _PARTS.items() if getattr(was, part) != getattr(now, part)]
-        if parts:
-            changed.append(f"{task_id}: {', '.join(parts)}")
-    changed += _changed_submissions(record, plan)
-    if not changed and plan.digest != record.plan.digest:
-        changed.append("a submission's folder has other samples")
-    if changed:
-        more = f"\n  and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
-        listed = "".join(f"\n  {line}" for line in changed[:NAMED])
-        raise UsageError(
-            f"The job {record.job_id} cannot go on, since its input changed:{listed}{more}",
-            hint="Put it back as it was, or start a new job: scores of different inputs are not one measure.",
-        )
-
-
-def _changed_submissions(record: JobRecord, plan: Plan) -> Iterator[str]:
-    was: dict[str, SubmissionRecord] = {one.name: one for one in record.submissions}
-    now = {one.name: one.record for one in plan.submissions}
-    yield from (f"the submission {name} is gone" for name in sorted(set(was) - set(now)))
-    yield from (f"the submission {name} is new" for name in sorted(set(now) - set(was)))
-    for name in sorted(set(was) & set(now)):
-        if was[name].digest != now[name].digest:
-            yield f"the submission {name}: {now[name].path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +45,16 @@ def parse_rerun(text: str | None) -> Rerun | None:
 
 
 async def take_stock(
-    plan: Plan, history: History, ledger: Ledger, rerun: Rerun | None = None
-) -> tuple[Order, ...]:
+    plan: Plan[Any], history: History, ledger: Ledger, rerun: Rerun | None = None, *, retries: int = 0
+) -> tuple[Order[Any], ...]:
     """Puts the finished attempts into the ledger and gives the orders that are to run.
 
     A finished attempt is left byte for byte as it is; one of a parent's that stands is linked. A damaged one,
-    and one that `rerun` asks for, is moved to `tries/` and told.
+    and one that `rerun` asks for, is moved to `tries/` and told. So is a fault of the machinery that was to
+    be tried again when a sitting was killed, while it has `retries` left.
     """
-    todo: list[Order] = []
-    stands: list[tuple[Order, Path]] = []
+    todo: list[Order[Any]] = []
+    stands: list[tuple[Order[Any], Path]] = []
     rerun_count = 0
     for order, stock in zip(
         plan.orders, await aside(lambda: _look(plan, ledger.folder, history)), strict=True
@@ -190,16 +75,22 @@ async def take_stock(
             continue
         if stock.result is not None:
             result = stock.result
-            if order.key in plan.carried or not _again(result, rerun):
+            stays = order.key in plan.carried
+            owed = not stays and _owed(result, history, retries)
+            asked = not stays and not owed and _again(result, rerun)
+            if not asked and str(order.key) not in history.results:
+                told = {"number": result.attempt, "result": stock.digest}
+                ledger.event("attempt_found", order.key, told)
+            if not owed and not asked:
                 ledger.found(order, result)
-                if str(order.key) not in history.results:
-                    told = {"number": result.attempt, "result": stock.digest}
-                    ledger.event("attempt_found", order.key, told)
                 continue
             number = max(result.attempt, number)
             kind = None if result.error is None else result.error.kind
-            await ledger.set_aside(order, number, "attempt_rerun", {"error": kind})
-            rerun_count += 1
+            if owed:
+                await ledger.set_aside(order, number, "attempt_retried", {"kind": kind})
+            else:
+                await ledger.set_aside(order, number, "attempt_rerun", {"error": kind})
+                rerun_count += 1
             number += 1
         todo.append(dataclasses.replace(order, number=number))
     await ledger.carry(stands)
@@ -220,12 +111,12 @@ class _Stock:
     number: int = 1
 
 
-def _look(plan: Plan, folder: JobFolder, history: History) -> list[_Stock]:
+def _look(plan: Plan[Any], folder: JobFolder, history: History) -> list[_Stock]:
     with Reader(folder.path) as reader:
         return [_stock(order, folder, reader, history) for order in plan.orders]
 
 
-def _stock(order: Order, folder: JobFolder, reader: Reader, history: History) -> _Stock:
+def _stock(order: Order[Any], folder: JobFolder, reader: Reader, history: History) -> _Stock:
     still_wanted()
     name = str(order.key)
     try:
@@ -240,13 +131,20 @@ def _stock(order: Order, folder: JobFolder, reader: Reader, history: History) ->
     return _Stock(result, digest, number=next_number(folder, order))
 
 
+def _owed(result: Result, history: History, retries: int) -> bool:
+    """Whether a sitting was killed between this ERROR and its next try."""
+    key = str(result.key)
+    killed = key in history.undecided or key not in history.results
+    return killed and result.error is not None and result.error.retryable and result.attempt <= retries
+
+
 def _again(result: Result, rerun: Rerun | None) -> bool:
     if rerun is None or result.error is None:
         return False
     return rerun.kind is None or result.error.kind == rerun.kind
 
 
-def next_number(folder: JobFolder, order: Order) -> int:
+def next_number(folder: JobFolder, order: Order[Any]) -> int:
     """The number of the next try of this key: one more than the highest that is kept."""
     try:
         kept = os.listdir(folder.tries(order.key))  # noqa: PTH208 - plain calls: this runs for each of tens of thousands

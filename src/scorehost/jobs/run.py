@@ -1,13 +1,10 @@
-"""A job from its options to its outcome."""
+"""A job from what it is asked to its outcome, whatever kind it is."""
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import os
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic
 
 import anyio
 
@@ -16,16 +13,18 @@ from scorehost.aio.aside import aside
 from scorehost.aio.retry import Retry
 from scorehost.errors import DiskTrouble
 from scorehost.files.atomic import write_atomic
+from scorehost.jobs.checks import check_running, check_unchanged
 from scorehost.jobs.exit_status import exit_status, nothing_could_run
+from scorehost.jobs.kind import A, W
 from scorehost.jobs.ledger import Ledger
 from scorehost.jobs.outcome import JobOutcome, Watch
-from scorehost.jobs.plan import Plan, check_options
-from scorehost.jobs.resume import check_unchanged, parse_rerun, resumed_options, take_stock
+from scorehost.jobs.plan import Desk, Plan
+from scorehost.jobs.resume import parse_rerun, take_stock
 from scorehost.jobs.schedule import End, Pace, Schedule
-from scorehost.jobs.scoring import Clock, JobPlace, OpenScoring, Ping, SystemClock, Upcoming
+from scorehost.jobs.scoring import Clock, JobPlace, SystemClock, Upcoming
 from scorehost.jobs.summary import mixed_tasks, summarise
 from scorehost.model.ids import utc_now
-from scorehost.model.json import digest, dump
+from scorehost.model.json import dump
 from scorehost.runs.folder import (
     JobFolder,
     find_job,
@@ -36,82 +35,74 @@ from scorehost.runs.folder import (
 from scorehost.runs.index import index_job
 from scorehost.runs.journal import FILE, History, line_hash, open_journal, read_history
 from scorehost.runs.reader import SUMMARY_FILE
-from scorehost.runs.record import (
-    JobRecord,
-    PlanRecord,
-    asked,
-    dataset_record,
-    task_record,
-)
+from scorehost.runs.record import JobRecord, PlanRecord
 from scorehost.runs.sweep import sweep
 from scorehost.runs.writer import Writer, open_writer
-from scorehost.scoring.rescore.plan import Images, parent_record, plan_for
-from scorehost.submissions.finding import Warn, lasting_word
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
-    from scorehost.attempt.order import Order
-    from scorehost.jobs.options import RunOptions
+    from scorehost.jobs.kind import Kind, Sitting
+    from scorehost.jobs.running import Running
+    from scorehost.model.order import Order
     from scorehost.model.summary import JobStatus, Summary
-    from scorehost.spec.dataset import Dataset
 
 
 async def run_job(
-    options: RunOptions,
-    dataset: Dataset,
-    scoring: OpenScoring,
+    kind: Kind[A, W],
+    sitting: Sitting[W],
+    running: Running,
     watch: Watch,
     *,
-    ping: Ping,
     stop: anyio.Event,
     clock: Clock | None = None,
-    images: Images | None = None,
+    begun: Callable[[str], None] = lambda _job_id: None,
 ) -> JobOutcome:
-    """Plans, runs and sums up one job; with `options.resume` goes on with one (see `resumed_options`).
+    """Plans, runs and sums up one job; with `running.resume` goes on with one.
 
-    With `options.parent` the archived artifacts of that job are scored; `images` are those that the engine
-    has now, for `options.changed` (see `rescore.plan`).
-
-    `scoring` is opened once the plan stands and the job's folder exists; `stop` asks the job to end, and
+    What scores is opened once the plan stands and the job's folder exists; `stop` asks the job to end, and
     running attempts are cancelled. Whatever happens once attempts may start, summary.json and the last events
-    are written. Raises UsageError and SpecError for what was asked wrongly, DiskTrouble when the job cannot
-    even begin, and what opening `scoring` raises: then a new job leaves no folder. Reading, unpacking and
-    hashing come before any attempt, in a thread that a cancel ends.
+    are written. Raises InputError for what was asked wrongly, DiskTrouble when the job cannot even begin, and
+    what opening raises: then a new job leaves no folder. The plan comes before any attempt. `begun` is told
+    the job's id when what scores is about to be opened.
     """
     time = clock or SystemClock()
-    options = resumed_options(options)
-    check_options(options)
-    rerun = parse_rerun(options.rerun)
-    warnings: list[str] = list(dataset.warnings)
-    async with _folder(options, warnings) as folder, open_writer(folder.path) as writer:
-        plan, record = await aside(
-            functools.partial(_planned, options, dataset, folder, warnings.append, images=images)
-        )
-        parts = len(plan.tasks) + len(plan.submissions) + len(_tags(plan))
+    check_running(running)
+    rerun = parse_rerun(running.rerun)
+    warnings: list[str] = []
+    async with _folder(running, warnings) as folder, open_writer(folder.path) as writer:
+        plan = await sitting.plan(Desk(folder.incoming, warnings.append))
+        record = await aside(lambda: _record(kind, plan, folder, warnings))
+        parts = len(plan.subject.tasks) + len(plan.subject.submissions) + len(plan.tags)
         await writer.do(lambda: folder.reserve(parts))
         upcoming = Upcoming()
         history = await aside(lambda: read_history(folder.path / FILE)) if folder.begun else History()
         place = JobPlace(folder.job_id, folder.path, upcoming, writer, history.calls)
-        async with scoring(place) as score:
+        begun(folder.job_id)
+        async with sitting.open(plan, place) as score:
             if not folder.begun:
                 await writer.do(lambda: folder.write_record(record))
             with open_journal(folder.path, history) as journal:
-                ledger = Ledger(folder, journal, writer, watch, time, private=options.private)
+                ledger = Ledger(folder, journal, writer, watch, time, private=running.private)
                 ledger.calls = history.calls
-                job = _Job(options, folder, record, plan, ledger, writer)
+                ledger.metrics = {
+                    task_id: tuple(metric.id for metric in task.metrics)
+                    for task_id, task in plan.subject.tasks.items()
+                }
+                job = _Job(kind, running, folder, record, plan, ledger, writer)
                 end = End("interrupted")
                 try:
                     for text in warnings:
                         ledger.warn(text)
-                    for kind, fields in place.notes:
-                        ledger.event(kind, fields=fields)
-                    todo = await take_stock(plan, history, ledger, rerun)
+                    for what, fields in place.notes:
+                        ledger.event(what, fields=fields)
+                    retries = running.retry_errors if kind.retries == "machinery" else 0
+                    todo = await take_stock(plan, history, ledger, rerun, retries=retries)
                     await job.announce(todo)
-                    pace = Pace(
-                        concurrency_of(options, dataset), Retry(options.retry_errors + 1), options.fail_fast
+                    pace = Pace(sitting.concurrency, Retry(retries + 1), running.fail_fast)
+                    schedule = Schedule(
+                        todo, pace=pace, ledger=ledger, score=score, ping=sitting.ping, clock=time
                     )
-                    schedule = Schedule(todo, pace=pace, ledger=ledger, score=score, ping=ping, clock=time)
                     upcoming.look = schedule.upcoming
                     end = await schedule.run(stop)
                 except DiskTrouble as error:
@@ -122,75 +113,48 @@ async def run_job(
                 return outcome
 
 
-def concurrency_of(options: RunOptions, dataset: Dataset) -> int:
-    """Attempts at a time: the option, else the profile's number, else one for each core of this machine."""
-    if options.concurrency is not None:
-        return options.concurrency
-    profile = dataset.profiles.concurrency
-    return (os.cpu_count() or 1) if profile == "auto" else profile
-
-
-def _planned(
-    options: RunOptions, dataset: Dataset, folder: JobFolder, warn: Warn, *, images: Images | None
-) -> tuple[Plan, JobRecord]:
-    plan = plan_for(options, dataset, staging=folder.incoming, warn=warn, images=images)
-    record = _record(options, dataset, plan, folder)
-    if not folder.begun:
-        return plan, record
-    known = folder.read_record()
-    check_unchanged(known, dataset, plan)
-    if known.profile != record.profile:
-        warn("profiles.yaml is not as it was when the job began")
-    return plan, known
-
-
-def _tags(plan: Plan) -> set[str]:
-    return {tag for task in plan.tasks.values() for tag in task.spec.tags}
-
-
 @asynccontextmanager
-async def _folder(options: RunOptions, warnings: list[str]) -> AsyncIterator[JobFolder]:
-    if options.resume is not None:
-        with known_folder(find_job(options.out, options.resume)) as folder:
+async def _folder(running: Running, warnings: list[str]) -> AsyncIterator[JobFolder]:
+    if running.resume is not None:
+        with known_folder(find_job(running.out, running.resume)) as folder:
             yield folder
         return
-    warnings += await aside(lambda: sweep(options.out))
-    with new_folder(options.out) as folder:
+    warnings += await aside(lambda: sweep(running.out))
+    with new_folder(running.out) as folder:
         yield folder
 
 
-def _record(options: RunOptions, dataset: Dataset, plan: Plan, folder: JobFolder) -> JobRecord:
-    named = () if options.parent is not None else plan.submissions  # a parent's archive needs no words
-    words = dict.fromkeys(lasting_word(one) for one in named)
-    # What --submissions found is kept as single words, so that a folder that grows later changes no job.
-    lasting = dataclasses.replace(options, submissions_dir=None)
-    return JobRecord(
-        job_id=folder.job_id,
-        created_at=utc_now(),
-        scorehost=__version__,
-        asked=asked(lasting, tuple(word for word in words if word is not None)),
-        dataset=dataset_record(dataset),
-        profile=digest(dataset.profiles.model_dump(mode="json")),
-        tasks={task_id: task_record(task) for task_id, task in plan.tasks.items()},
-        submissions=tuple(one.record for one in plan.submissions),
-        samples={
-            one.name: sum(len(samples) for samples in one.hand_ins.values()) for one in plan.submissions
-        },
-        plan=PlanRecord(planned=len(plan.orders), digest=plan.digest),
-        parent=parent_record(options),
-    )
+def _record(kind: Kind[A, W], plan: Plan[W], folder: JobFolder, warnings: list[str]) -> JobRecord:
+    """job.json as it is, or as it will be. UsageError when a job goes on and its input changed."""
+    if not folder.begun:
+        return JobRecord(
+            **dict(plan.subject),
+            kind=kind.tag,
+            job_id=folder.job_id,
+            created_at=utc_now(),
+            scorehost=__version__,
+            asked=kind.recorded(plan.asked),
+            plan=PlanRecord(planned=len(plan.orders), digest=plan.digest, fingerprint=plan.fingerprint),
+            parent=plan.parent,
+        )
+    known = folder.read_record()
+    check_unchanged(kind, known, plan)
+    if known.profile != plan.subject.profile:
+        warnings.append("profiles.yaml is not as it was when the job began")
+    return known
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
-    options: RunOptions
+class _Job(Generic[A, W]):
+    kind: Kind[A, W]
+    running: Running
     folder: JobFolder
     record: JobRecord
-    plan: Plan
+    plan: Plan[W]
     ledger: Ledger
     writer: Writer
 
-    async def announce(self, todo: tuple[Order, ...]) -> None:
+    async def announce(self, todo: tuple[Order[Any], ...]) -> None:
         planned, done = len(self.plan.orders), len(self.plan.orders) - len(todo)
         counts = {"planned": planned, "done": done}
         await self.ledger.flush()
@@ -216,6 +180,7 @@ class _Job:
         attempts = self.ledger.done
         status, message = self._status(end)
         summary = summarise(
+            self.kind,
             self.record,
             self.plan,
             attempts,
@@ -225,7 +190,8 @@ class _Job:
             calls=self.ledger.calls,
         )
         code = exit_status(
-            self.options,
+            self.running,
+            gate=self.kind.gate(summary),
             why=end.why,
             status=status,
             attempts=attempts.values(),

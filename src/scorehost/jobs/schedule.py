@@ -6,7 +6,7 @@ import traceback
 from collections import Counter, deque
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import structlog
@@ -19,9 +19,9 @@ from scorehost.jobs.ledger import Ledger, unforeseen_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scorehost.attempt.order import Order
     from scorehost.jobs.scoring import Clock, Ping, Score
     from scorehost.model.ids import AttemptKey
+    from scorehost.model.order import Order
     from scorehost.runs.scored import Scored
 
 Why = Literal["done", "fail_fast", "engine", "disk", "interrupted"]
@@ -53,7 +53,14 @@ class Schedule:
     """One run over a list of orders."""
 
     def __init__(
-        self, orders: Iterable[Order], *, pace: Pace, ledger: Ledger, score: Score, ping: Ping, clock: Clock
+        self,
+        orders: Iterable[Order[Any]],
+        *,
+        pace: Pace,
+        ledger: Ledger,
+        score: Score[Any],
+        ping: Ping,
+        clock: Clock,
     ) -> None:
         self._queue = deque(orders)
         self._pace = pace
@@ -67,7 +74,7 @@ class Schedule:
         self._scope = anyio.CancelScope()
         ledger.on_disk_trouble = self._disk_trouble
 
-    def upcoming(self, count: int) -> list[Order]:
+    def upcoming(self, count: int) -> list[Order[Any]]:
         """The next orders that nobody has taken yet."""
         return list(islice(self._queue, count))
 
@@ -118,7 +125,7 @@ class Schedule:
             if self._end is None and self._queue:
                 await self._attempt(self._queue.popleft())
 
-    async def _attempt(self, order: Order) -> None:
+    async def _attempt(self, order: Order[Any]) -> None:
         try:
             await self._scored(order)
         except DiskTrouble as error:
@@ -129,7 +136,7 @@ class Schedule:
         finally:
             self._ledger.ended(order)
 
-    async def _scored(self, order: Order) -> None:
+    async def _scored(self, order: Order[Any]) -> None:
         ledger = self._ledger
         ledger.started(order)
         try:
@@ -148,7 +155,7 @@ class Schedule:
         else:
             await self._settle(order, await ledger.finished(order, result))
 
-    async def _settle(self, order: Order, one: Scored) -> None:
+    async def _settle(self, order: Order[Any], one: Scored) -> None:
         failure = one.error
         tried = order.number - self._first_number[order.key]
         again = failure is not None and failure.retryable and self._pace.retry.after(tried + 1) is not None
@@ -161,7 +168,7 @@ class Schedule:
         elif self._pace.fail_fast and one.status != "PASS" and not again:
             self._finish("fail_fast", f"Stopped at the first that is not PASS: {one.key}.", cancel=False)
 
-    async def _lost(self, order: Order) -> None:
+    async def _lost(self, order: Order[Any]) -> None:
         self._losses[order.key] += 1
         self._queue.appendleft(order)
         if self._losses[order.key] >= MOST_LOSSES:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio
 
@@ -15,9 +14,11 @@ from scorehost.runs.tally import CallTally
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scorehost.attempt.order import Order
+    from scorehost.model.order import Order
     from scorehost.model.result import Result
     from scorehost.runs.writer import Writer
+
+W_contra = TypeVar("W_contra", contravariant=True)
 
 Emit = Callable[[str, Mapping[str, Any]], None]
 """`emit(kind, fields)`: something happened in an attempt (`phase`, `image`, `warning`, …); never raises.
@@ -27,10 +28,10 @@ Ping = Callable[[], Awaitable[None]]
 """Asks the engine for an answer; raises an EngineError when there is none."""
 
 
-class Score(Protocol):
+class Score(Protocol[W_contra]):
     """Scores one attempt."""
 
-    async def __call__(self, order: Order, folder: Path, emit: Emit) -> Result:
+    async def __call__(self, order: Order[W_contra], folder: Path, emit: Emit) -> Result:
         """Publishes the attempt at `folder`, which does not exist before and appears whole; gives its result.
 
         A failure of the attempt is a Result of status ERROR. Raises DiskTrouble and EngineUnreachable; then,
@@ -42,9 +43,9 @@ class Upcoming:
     """The orders that come next, as far as they are known: what scores may prepare for them."""
 
     def __init__(self) -> None:
-        self.look: Callable[[int], Sequence[Order]] = lambda _count: ()
+        self.look: Callable[[int], Sequence[Order[Any]]] = lambda _count: ()
 
-    def __call__(self, count: int) -> Sequence[Order]:
+    def __call__(self, count: int) -> Sequence[Order[Any]]:
         """At most `count` of them, the next one first."""
         return self.look(count)
 
@@ -61,20 +62,6 @@ class JobPlace:
     notes: list[tuple[str, Mapping[str, Any]]] = field(
         default_factory=list
     )  # for the journal, once it is open
-
-
-OpenScoring = Callable[[JobPlace], AbstractAsyncContextManager[Score]]
-"""Opens what scores the attempts of one job (leases, warm hosts, …); closed when the job ends."""
-
-
-def ready(score: Score) -> OpenScoring:
-    """An `OpenScoring` for a score function that needs nothing opened."""
-
-    @asynccontextmanager
-    async def opened(_place: JobPlace) -> AsyncIterator[Score]:
-        yield score
-
-    return opened
 
 
 class Clock(Protocol):

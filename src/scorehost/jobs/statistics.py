@@ -17,7 +17,7 @@ from scorehost.model.summary import Bounds, Counts, ErrorCount, Group, MetricSum
 from scorehost.runs.scored import Scored
 
 if TYPE_CHECKING:
-    from scorehost.spec.dataset import Task
+    from scorehost.runs.record import TaskRecord
 
 Value = Callable[[Scored], float | None]
 Cells = Mapping[str, Mapping[str, Mapping[int, Sequence[Scored]]]]
@@ -27,9 +27,9 @@ Cells = Mapping[str, Mapping[str, Mapping[int, Sequence[Scored]]]]
 class Figures:
     """Computes groups; `attempts` are all finished ones of the job: an open range's lowest is theirs."""
 
-    def __init__(self, tasks: Mapping[str, Task], attempts: Iterable[Scored]) -> None:
+    def __init__(self, tasks: Mapping[str, TaskRecord], attempts: Iterable[Scored]) -> None:
         self._tasks = tasks
-        ranges = {task_id: task.spec.evaluation.output.score_range for task_id, task in tasks.items()}
+        ranges = {task_id: task.score_range for task_id, task in tasks.items()}
         self._lowest = lowest_scores(ranges, attempts)
 
     def group(self, attempts: Sequence[Scored], *, planned: int, task_ids: Collection[str]) -> Group:
@@ -67,12 +67,12 @@ class Figures:
 
     def _weights(self, task_ids: Iterable[str]) -> Mapping[str, float]:
         """What each task weighs, at most 1. Weights compare tasks: where none has any, all are even."""
-        given = {task_id: self._tasks[task_id].spec.weight for task_id in task_ids}
+        given = {task_id: self._tasks[task_id].weight for task_id in task_ids}
         most = max(given.values(), default=0.0)
         return {task_id: weight / most if most > 0 else 1.0 for task_id, weight in given.items()}
 
     def _bounds(self, cells: Cells, weights: Mapping[str, float]) -> Bounds:
-        ranges = {task_id: self._tasks[task_id].spec.evaluation.output.score_range for task_id in weights}
+        ranges = {task_id: self._tasks[task_id].score_range for task_id in weights}
         closed = {task_id: bounds for task_id, bounds in ranges.items() if bounds is not None}
         if len(closed) < len(ranges):
             return Bounds(lower=None, upper=None)
@@ -86,12 +86,12 @@ class Figures:
         declared = {
             (metric.id, metric.direction, metric.aggregate): set[str]()
             for task_id in task_ids
-            for metric in self._tasks[task_id].spec.evaluation.metrics
+            for metric in self._tasks[task_id].metrics
         }
         if not declared:
             return ()
         for task_id in {one.key.task_id for one in attempts}:
-            for metric in self._tasks[task_id].spec.evaluation.metrics:
+            for metric in self._tasks[task_id].metrics:
                 declared[metric.id, metric.direction, metric.aggregate].add(task_id)
         rows = []
         for (name, direction, aggregate), owners in sorted(declared.items()):

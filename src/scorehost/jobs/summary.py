@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scorehost.jobs.statistics import Figures
 from scorehost.model.ids import AttemptKey, utc_now
-from scorehost.model.summary import Group, JobStatus, Rank, Summary
+from scorehost.model.summary import Group, Groups, JobStatus, Summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from scorehost.jobs.kind import Kind
     from scorehost.jobs.plan import Plan
     from scorehost.model.result import ScoringDigests
     from scorehost.runs.record import JobRecord
@@ -27,8 +28,9 @@ class _Part:
 
 
 def summarise(
+    kind: Kind[Any, Any],
     record: JobRecord,
-    plan: Plan,
+    plan: Plan[Any],
     attempts: Mapping[AttemptKey, Scored],
     *,
     status: JobStatus,
@@ -47,21 +49,25 @@ def summarise(
             tasks.setdefault(order.key.task_id, _Part()),
             submissions.setdefault(order.key.submission, _Part()),
         ]
-        parts += [tags.setdefault(tag, _Part()) for tag in set(order.task.spec.tags)]
+        parts += [tags.setdefault(tag, _Part()) for tag in order.tags]
         done = attempts.get(order.key)
         for part in parts:
             part.planned += 1
             part.task_ids.add(order.key.task_id)
             if done is not None:
                 part.attempts.append(done)
-    figures = Figures(plan.tasks, whole.attempts)
+    figures = Figures(plan.subject.tasks, whole.attempts)
 
     def groups(parts: Mapping[str, _Part]) -> dict[str, Group]:
         return {name: _group(figures, parts[name]) for name in sorted(parts)}
 
-    by_submission = groups(submissions)
+    named = Groups(tasks=groups(tasks), submissions=groups(submissions), tags=groups(tags))
+    own = kind.figures(plan, attempts, named)
     return Summary(
         **dict(_group(figures, whole)),
+        **dict(named),
+        **({} if own is None else dict(own)),
+        kind=record.kind,
         job_id=record.job_id,
         name=record.asked.name,
         dataset_id=record.dataset.dataset_id,
@@ -71,37 +77,14 @@ def summarise(
         carried=carried,
         usage={} if calls is None else dict(sorted(calls.usage.items())),
         adapter_isolation=None if calls is None else calls.isolation,
-        shared_host=plan.shared_host,
         message=message,
         started_at=record.created_at,
         finished_at=utc_now(),
-        tasks=groups(tasks),
-        submissions=by_submission,
-        tags=groups(tags),
-        ranking=_ranking(by_submission, {name: len(part.task_ids) for name, part in submissions.items()}),
     )
 
 
 def _group(figures: Figures, part: _Part) -> Group:
     return figures.group(part.attempts, planned=part.planned, task_ids=sorted(part.task_ids))
-
-
-def _ranking(groups: Mapping[str, Group], tasks: Mapping[str, int]) -> tuple[Rank, ...]:
-    """By the lower bound, best first; equal scores share a rank; a submission without one comes last."""
-
-    def score(group: Group) -> float | None:
-        if group.bounds.lower is not None:
-            return group.bounds.lower
-        return group.mean_score if group.errors_left_out == 0 else None
-
-    scores = {name: score(group) for name, group in groups.items()}
-    ordered = sorted(scores, key=lambda name: (scores[name] is None, -(scores[name] or 0.0), name))
-    ranks: list[Rank] = []
-    for place, name in enumerate(ordered, start=1):
-        tied = bool(ranks) and ranks[-1].score == scores[name]
-        rank = ranks[-1].rank if tied else place
-        ranks.append(Rank(rank=rank, submission=name, score=scores[name], tasks=tasks[name]))
-    return tuple(ranks)
 
 
 def mixed_tasks(attempts: Iterable[Scored]) -> tuple[str, ...]:

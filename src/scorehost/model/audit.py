@@ -12,7 +12,7 @@ Level = Literal["defect", "error", "warning"]
 Role = Literal["solution", "empty", "wrong", "mutant", "attack"]
 
 
-class HandIn(Frozen):
+class MadeUp(Frozen):
     """One submission that the audit makes for one task.
 
     `label` is what it is in words ("an always-equal object"), `detail` what exactly was done.
@@ -30,7 +30,7 @@ class Kit(Frozen):
 
     format: Literal["scorehost.audit-kit/1"] = "scorehost.audit-kit/1"
     attacks: bool
-    hand_ins: tuple[HandIn, ...]
+    hand_ins: tuple[MadeUp, ...]
 
 
 class AuditFinding(Frozen):

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from scorehost.model.exec_result import ExecFacts
 from scorehost.model.frozen import Frozen
 
 CheckStatus = Literal["PASS", "FAIL", "ERROR", "SKIP"]
@@ -13,10 +14,9 @@ MAX_ROWS = 10_000
 MAX_BYTES = 8 * 1024 * 1024
 
 
-class CheckExec(Frozen):
-    """What an exec that a check rests on did; seconds."""
+class CheckExec(ExecFacts):
+    """What an exec that a check rests on did; seconds. `truncated`: either stream lost something."""
 
-    exit_code: int | None
     stdout: str
     stderr: str
     truncated: bool

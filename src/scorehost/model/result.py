@@ -24,7 +24,7 @@ class HostUsage(Frozen):
     cpu_seconds: float | None
     execs: int
     recipe: str | None = Field(None, description="digest of the recipe that the image was built from")
-    ended: str  # removed | timed_out | oom | output_limit | lost | reset
+    ended: str  # removed | timed_out | oom | output_limit | lost | reset | cut_off
 
 
 class ScoringDigests(Frozen):

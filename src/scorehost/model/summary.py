@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from scorehost.model.call import RoleUsage
 from scorehost.model.frozen import Frozen
@@ -80,10 +80,25 @@ class Rank(Frozen):
     tasks: int
 
 
+class Groups(Frozen):
+    """The figures of a job's parts, by name."""
+
+    tasks: dict[str, Group]
+    submissions: dict[str, Group]
+    tags: dict[str, Group]
+
+
+class KindFigures(Frozen):
+    """What a kind of job adds to summary.json beside what every job has there; each has a subclass."""
+
+
 class Summary(Group):
-    """The content of summary.json: the whole job's figures, then those of its parts."""
+    """The content of summary.json: the whole job's figures, those of its parts, and what its kind adds."""
+
+    model_config = ConfigDict(extra="allow")  # a kind's own figures
 
     format: Literal["scorehost.summary/1"] = "scorehost.summary/1"
+    kind: str = "score"
     job_id: str
     name: str | None
     dataset_id: str
@@ -108,4 +123,4 @@ class Summary(Group):
     tasks: dict[str, Group]
     submissions: dict[str, Group]
     tags: dict[str, Group]
-    ranking: tuple[Rank, ...]
+    ranking: tuple[Rank, ...] = ()

@@ -40,7 +40,8 @@ class History:
     `torn` are the bytes after the last whole line; `broken` is the number of the first line whose `prev` is
     not the hash of the line before (None: the chain holds); `results` and `manifests` have the last sha256 of
     each key's result.json and manifest.json, `carried` the job that an attempt was carried over from, `calls`
-    those of agents.
+    those of agents. `undecided` are keys that finished in a sitting which was killed: whether they are tried
+    again was not decided, or not told.
     """
 
     lines: int = 0
@@ -51,6 +52,7 @@ class History:
     results: Mapping[str, str] = field(default_factory=dict)
     manifests: Mapping[str, str] = field(default_factory=dict)
     carried: Mapping[str, str] = field(default_factory=dict)
+    undecided: frozenset[str] = frozenset()
     calls: CallTally = field(default_factory=CallTally)
 
 
@@ -84,6 +86,7 @@ def read_history(path: Path) -> History:
         results=attempts.results,
         manifests=attempts.manifests,
         carried=attempts.carried,
+        undecided=frozenset(attempts.undecided),
         calls=account.calls,
     )
 
@@ -100,11 +103,16 @@ class _Attempts:
     results: dict[str, str] = field(default_factory=dict)
     manifests: dict[str, str] = field(default_factory=dict)
     carried: dict[str, str] = field(default_factory=dict)
+    undecided: set[str] = field(default_factory=set)
 
     def note(self, event: Mapping[str, Any]) -> None:
         kind, key = event.get("kind"), event.get("key")
+        if kind in ("job_started", "job_finished"):  # a sitting decides before the one and the other
+            self.undecided.clear()
         if not isinstance(key, str):
             return
+        if kind == "attempt_finished":
+            self.undecided.add(key)
         if kind in ("attempt_finished", "attempt_found", "attempt_carried"):
             self.results[key] = str(event.get("result"))
             if isinstance(manifest := event.get("manifest"), str):
@@ -114,6 +122,7 @@ class _Attempts:
         elif kind in ("attempt_retried", "attempt_rerun", "attempt_damaged"):
             for known in (self.results, self.manifests, self.carried):
                 known.pop(key, None)
+            self.undecided.discard(key)
 
 
 @dataclass(slots=True)

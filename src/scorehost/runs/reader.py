@@ -23,7 +23,7 @@ from scorehost.model.check import MAX_BYTES, CheckRow
 from scorehost.model.result import Result
 from scorehost.model.summary import Summary
 from scorehost.runs.manifest import MANIFEST_FILE, Manifest
-from scorehost.runs.record import JobRecord
+from scorehost.runs.record import JobRecord, parse_record
 
 T = TypeVar("T", bound=BaseModel)
 P = TypeVar("P")
@@ -79,7 +79,8 @@ class Reader:
 
     def record(self) -> JobRecord:
         """job.json. Raises BadFile."""
-        return self._model(JOB_FILE, RECORD_BYTES, JobRecord)[0]
+        data = self.data(JOB_FILE, RECORD_BYTES)
+        return _parsed(JOB_FILE, lambda: parse_record(data))
 
     def summary(self) -> Summary:
         """summary.json. Raises BadFile."""

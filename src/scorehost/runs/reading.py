@@ -11,7 +11,7 @@ from scorehost.runs.claim import is_running
 from scorehost.runs.folder import JobFolder
 from scorehost.runs.journal import FILE, History, read_history
 from scorehost.runs.reader import ATTEMPTS, SUMMARY_FILE, BadFile, Reader
-from scorehost.runs.scored import Scored, scored_with
+from scorehost.runs.scored import Scored, scored
 
 if TYPE_CHECKING:
     from scorehost.model.check import CheckRow
@@ -78,7 +78,7 @@ class ReadJob:
     def scored(self, attempt: Attempt) -> Scored:
         """The attempt as figures take it."""
         task = self.record.tasks.get(attempt.key.task_id)
-        return scored_with(attempt.result, () if task is None else task.metrics)
+        return scored(attempt.result, () if task is None else (metric.id for metric in task.metrics))
 
 
 def read_job(folder: JobFolder) -> ReadJob:

@@ -1,86 +1,82 @@
-"""job.json: what a job was asked."""
+"""job.json: what a job was asked, and what its verdicts rest on."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-from typing import TYPE_CHECKING, Any, Literal
+import json
+import re
+from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from scorehost.aio.aside import still_wanted
 from scorehost.model.frozen import Frozen
-from scorehost.model.json import digest
 from scorehost.spec.dataset import SubmissionCard
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from scorehost.jobs.options import RunOptions
-    from scorehost.spec.dataset import Dataset, Task
-
-HASHED_BYTES = 8 * 1024 * 1024  # a larger file counts by its size here; result.json has its full digest
-_CHUNK = 1024 * 1024
+FORMAT = "scorehost.job/2"
+_FIRST = "scorehost.job/1"
+_IS_FIRST = re.compile(rb'"format"\s*:\s*"scorehost\.job/1"')
+_FIRST_PARTS = ("spec", "code", "gold", "run")
 
 
-class Asked(Frozen):
-    """The options that decide which attempts there are and what they score; paths are absolute."""
+class Asked(BaseModel):
+    """Which attempts the job has. All but `kind` and `name` is the kind's own: its model reads it."""
 
-    dataset: str
-    tasks: tuple[str, ...]
-    tags: tuple[str, ...]
-    limit: int | None
-    submissions: tuple[str, ...]
-    submissions_dir: str | None
-    predictions: str | None
-    repeat: int
-    profiles: str | None
-    parameters: dict[str, Any]
-    gold: str | None
-    name: str | None
-    samples: int | None = Field(None, description="of the run phase")
-    parent: str | None = Field(None, description="folder of the job that is scored again")
-    changed: bool = Field(default=False, description="only what changed since then")
-    staged: str | None = Field(None, description="folder of the hand-ins that an audit made")
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    kind: str
+    name: str | None = None
 
 
 class DatasetRecord(Frozen):
-    """Which dataset it was."""
+    """Which dataset (suite, ground truth) it was."""
 
     root: str
     dataset_id: str
     version: str
-    layout: str
+    layout: str = ""
+    file: str = Field("", description="digest of its own file; tells where a change of a task came from")
+
+
+class MetricRecord(Frozen):
+    """A metric that a task declares."""
+
+    id: str
+    direction: Literal["maximize", "minimize"] = "maximize"
+    aggregate: Literal["mean", "median", "min", "max", "sum"] = "mean"
 
 
 class TaskRecord(Frozen):
-    """What a task was when the job began: digests that show a later change, and what its figures need."""
+    """What a task (a case, an eval) was when the job began, and what its figures need.
 
-    spec: str
-    code: str
-    gold: str
+    `digests` by part: everything that bears on verdicts. `files`: digests that decide nothing, and tell which
+    file a change came from.
+    """
+
+    digests: dict[str, str]
+    files: dict[str, str] = Field(default_factory=dict)
     weight: float = 1.0
-    run: str = Field("", description="of run.py, prompts/, schemas/ and data/; empty without a run.py")
     score_range: tuple[float, float] | None = None
-    metrics: tuple[str, ...] = Field((), description="ids of the declared ones")
+    metrics: tuple[MetricRecord, ...] = ()
 
 
 class SubmissionRecord(Frozen):
-    """One submission. `digest` is that of an archive or a predictions file, None for folders."""
+    """One submission (an arm, an evaluator, a candidate), with the digest of its content.
+
+    None where it has none of its own (`empty`, `run`), and for folders in jobs of `scorehost.job/1`.
+    """
 
     name: str
-    kind: Literal["solution", "wrong", "empty", "folder", "archive", "predictions", "run", "staged"]
+    kind: str
     path: str | None = None
     digest: str | None = None
     card: SubmissionCard | None = None  # submission.yaml
 
 
 class PlanRecord(Frozen):
-    """How many attempts there are, and the digest of their keys in order."""
+    """How many attempts there are; digests of their keys, and of keys and fingerprints, in order."""
 
     planned: int
     digest: str
+    fingerprint: str | None = Field(None, description="null in jobs of scorehost.job/1")
 
 
 class ParentRecord(Frozen):
@@ -90,93 +86,52 @@ class ParentRecord(Frozen):
     root_hash: str
 
 
-class JobRecord(Frozen):
-    """The content of job.json."""
+class Subject(Frozen):
+    """What a job's verdicts rest on: the same when it is resumed; and what reports need to know of it."""
 
-    format: Literal["scorehost.job/1"] = "scorehost.job/1"
-    job_id: str
-    created_at: str
-    scorehost: str
-    asked: Asked
     dataset: DatasetRecord
     profile: str = Field(description="digest of profiles.yaml as it was read")
     tasks: dict[str, TaskRecord]
     submissions: tuple[SubmissionRecord, ...]
     samples: dict[str, int] = Field(description="how many samples each submission has, over all tasks")
+
+    def by_dataset_file(self, other: Subject, task_id: str) -> bool:
+        """Whether a task that reads otherwise in `other` does so by the dataset's file, not by its own."""
+        ours, theirs = self.tasks[task_id].files, other.tasks[task_id].files
+        return bool(ours) and ours == theirs and self.dataset.file != other.dataset.file
+
+
+class JobRecord(Subject):
+    """The content of job.json. One of `scorehost.job/1` is read as if it were of `/2`."""
+
+    format: Literal["scorehost.job/1", "scorehost.job/2"] = "scorehost.job/2"
+    kind: str
+    job_id: str
+    created_at: str
+    scorehost: str
+    asked: Asked
     plan: PlanRecord
     parent: ParentRecord | None = None
 
 
-def asked(options: RunOptions, submissions: tuple[str, ...]) -> Asked:
-    """What `options` asks, with absolute paths, so that a resume from another folder finds them.
-
-    `submissions` are the words of `--submission` with absolute paths.
-    """
-
-    def absolute(path: Path | None) -> str | None:
-        return None if path is None else str(path.absolute())
-
-    return Asked(
-        dataset=str(options.dataset.absolute()),
-        tasks=options.tasks,
-        tags=options.tags,
-        limit=options.limit,
-        submissions=submissions,
-        submissions_dir=absolute(options.submissions_dir),
-        predictions=absolute(options.predictions),
-        repeat=options.repeat,
-        profiles=absolute(options.profiles),
-        parameters=dict(options.parameters),
-        gold=absolute(options.gold),
-        name=options.name,
-        samples=options.samples,
-        parent=absolute(options.parent),
-        changed=options.changed,
-        staged=absolute(options.staged),
-    )
+def parse_record(data: bytes) -> JobRecord:
+    """job.json of this and of the last format. Raises pydantic's ValidationError."""
+    if _IS_FIRST.search(data):
+        data = _as_second(data)
+    return JobRecord.model_validate_json(data)
 
 
-def dataset_record(dataset: Dataset) -> DatasetRecord:
-    """Which dataset it is."""
-    return DatasetRecord(
-        root=str(dataset.root.absolute()),
-        dataset_id=dataset.dataset_id,
-        version=dataset.version,
-        layout=dataset.layout,
-    )
-
-
-def task_record(task: Task) -> TaskRecord:
-    """Digests of one task as it is now. OSError when a file of it has gone."""
-    return TaskRecord(
-        spec=digest(task.spec.model_dump(mode="json")),
-        code=_files_digest(task.code.items()),
-        gold=_files_digest(task.gold.items()),
-        weight=task.spec.weight,
-        run=_files_digest([*task.run_code.items(), *_beside(task)]) if task.run_script is not None else "",
-        score_range=task.spec.evaluation.output.score_range,
-        metrics=tuple(metric.id for metric in task.spec.evaluation.metrics),
-    )
-
-
-def _beside(task: Task) -> Iterable[tuple[str, Path]]:
-    return ((f"data/{path}", file) for path, file in task.data.items())
-
-
-def file_digest(path: Path | str) -> str:
-    """`sha256:` and the hex digest of a file's bytes, read in parts."""
-    hasher = hashlib.sha256()
-    with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 - also takes plain text paths, 10,000 of them
-        while chunk := stream.read(_CHUNK):
-            still_wanted()
-            hasher.update(chunk)
-    return "sha256:" + hasher.hexdigest()
-
-
-def _files_digest(files: Iterable[tuple[str, Path]]) -> str:
-    return digest({name: _fingerprint(path) for name, path in files})
-
-
-def _fingerprint(path: Path) -> str:
-    size = os.stat(path).st_size  # noqa: PTH116 - the plain call; there may be tens of thousands
-    return f"size:{size}" if size > HASHED_BYTES else file_digest(path)
+def _as_second(data: bytes) -> bytes:
+    """`scorehost.job/1` knew score jobs only, and had the digests of a task beside its figures' needs."""
+    try:
+        record = json.loads(data)
+        if record.get("format") != _FIRST:
+            return data
+        record["kind"] = "score"
+        record["asked"] = {"kind": "score", **record["asked"]}
+        for task in record["tasks"].values():
+            task["digests"] = {part: task.pop(part) for part in _FIRST_PARTS if part in task}
+            task["metrics"] = [{"id": name} for name in task.get("metrics", ())]
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        return data  # what is wrong with it, the model says
+    return json.dumps(record).encode()

@@ -14,7 +14,6 @@ from scorehost.model.failure import Blame, Failure, Phase
 if TYPE_CHECKING:
     from scorehost.model.ids import AttemptKey
     from scorehost.model.result import Result, ScoringDigests, Status
-    from scorehost.spec.dataset import Task
 
 
 _NO_METRICS: Mapping[str, float] = MappingProxyType({})  # one for all attempts
@@ -48,13 +47,8 @@ class Scored:
         return self.status == "ERROR" and not self.counts_as_lowest
 
 
-def scored(result: Result, task: Task) -> Scored:
-    """What the job keeps of a result."""
-    return scored_with(result, (metric.id for metric in task.spec.evaluation.metrics))
-
-
-def scored_with(result: Result, declared: Iterable[str]) -> Scored:
-    """The same where only the ids of the declared metrics are at hand."""
+def scored(result: Result, declared: Iterable[str]) -> Scored:
+    """What the job keeps of a result; `declared` are the ids of the task's metrics."""
     numbers = {name: _number(result.metrics.get(name)) for name in declared}
     return Scored(
         key=result.key,

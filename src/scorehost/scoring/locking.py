@@ -10,7 +10,7 @@ from scorehost.errors import UsageError
 from scorehost.files.atomic import write_atomic
 from scorehost.model.json import BadJson, dump, parse
 from scorehost.model.lock import Lock, TaskPin
-from scorehost.runs.record import task_record
+from scorehost.scoring.subject import task_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ MODE = 0o644  # it belongs beside the dataset's other files, for everybody
 _ROOM = 64 * 1024 * 1024
 _NAMED = 8
 _PARTS = {
-    "spec": "task.yaml",
+    "spec": "task.yaml or dataset.yaml",
     "code": "evaluator.py, lib/ or shared/",
     "gold": "gold",
     "run": "run.py or data/",
@@ -47,9 +47,9 @@ def lock_of(dataset: Dataset, tasks: Iterable[Task], pins: Pins) -> Lock:
 
 
 def _pin(task: Task, pins: Pins) -> TaskPin:
-    record = task_record(task)
+    digests = task_record(task).digests
     recipes = dict(sorted(pins.recipes.get(task.task_id, {}).items()))
-    return TaskPin(spec=record.spec, code=record.code, gold=record.gold, run=record.run, recipes=recipes)
+    return TaskPin(**digests, recipes=recipes)
 
 
 def write_lock(root: Path, lock: Lock) -> Path:

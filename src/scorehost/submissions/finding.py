@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 from scorehost.errors import UsageError
 from scorehost.model.ids import SUBMISSION_NAME
 from scorehost.model.spelling import near
-from scorehost.runs.record import SubmissionRecord, file_digest
+from scorehost.runs.record import SubmissionRecord
 from scorehost.submissions.archives import BadArchive, archive_suffix, unpack
 from scorehost.submissions.cards import CARD, read_card
+from scorehost.submissions.digests import file_digest
 from scorehost.submissions.layout import litter, samples_of
 from scorehost.submissions.predictions import read_predictions
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 if TYPE_CHECKING:
-    from scorehost.jobs.options import RunOptions
     from scorehost.spec.dataset import Dataset, Task
 
 SOLUTION = "solution"
@@ -32,7 +32,7 @@ WRONG = "wrong:"
 RESERVED = (SOLUTION, EMPTY, RUN)
 MAX_NAME = 64
 
-Samples = Mapping[int, Source]
+Samples = Mapping[int, Sample]
 Warn = Callable[[str], None]
 
 
@@ -41,7 +41,7 @@ class Submission:
     """One submission: for each task that it is scored on, its samples by number (from 1)."""
 
     record: SubmissionRecord
-    hand_ins: Mapping[str, Samples]
+    samples: Mapping[str, Samples]
     named: bool = False  # by NAME=PATH, which overrules the card
     once: bool = False  # whatever the number of repeats
 
@@ -53,29 +53,38 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What submissions are looked up in: the dataset, the selected tasks, a folder of ours to unpack into."""
+    """What submissions are looked up in: the dataset, the selected tasks, a folder of ours to unpack into.
+
+    And what was named: words as --submission takes them, a folder of many, a file of rows, the samples that
+    run phases are asked for, a folder of submissions that were made up.
+    """
 
     dataset: Dataset
     tasks: Sequence[Task]
     staging: Path
     warn: Warn = field(default=lambda _text: None)
+    words: tuple[str, ...] = ()
+    children: Path | None = None
+    predictions: Path | None = None
+    run_samples: int = 1
+    staged: Path | None = None
 
 
-def find_submissions(options: RunOptions, search: Search) -> tuple[Submission, ...]:
-    """Every submission that the options name, in the order of the options.
+def find_submissions(search: Search) -> tuple[Submission, ...]:
+    """Every submission that is named, in that order.
 
     Raises UsageError or SpecError for what a person mistyped: unknown words, bad or repeated names, missing
     folders, bad rows. A hostile archive is no such error: its attempts will be ERROR invalid_submission.
     """
-    found = [_from_word(word, search) for word in options.submissions if word != RUN]
-    if options.submissions_dir is not None:
-        found += [_from_path(name, path, search) for name, path in _children(options.submissions_dir)]
-    if options.predictions is not None:
-        found.append(_from_predictions(options.predictions, search))
-    if options.staged is not None:
-        found += _staged(options.staged, search)
-    if RUN in options.submissions or not found:
-        run = _from_run_phase(search, options.samples or 1, asked=RUN in options.submissions, alone=not found)
+    found = [_from_word(word, search) for word in search.words if word != RUN]
+    if search.children is not None:
+        found += [_from_path(name, path, search) for name, path in _children(search.children)]
+    if search.predictions is not None:
+        found.append(_from_predictions(search.predictions, search))
+    if search.staged is not None:
+        found += _staged(search.staged, search)
+    if RUN in search.words or not found:
+        run = _from_run_phase(search, search.run_samples, asked=RUN in search.words, alone=not found)
         found += [run] if run is not None else []
     if not found:
         raise UsageError(
@@ -139,7 +148,7 @@ def _from_word(word: str, search: Search) -> Submission:
         )
     if word == EMPTY:
         return Submission(
-            SubmissionRecord(name=EMPTY, kind="empty"), {task.task_id: {1: Source()} for task in search.tasks}
+            SubmissionRecord(name=EMPTY, kind="empty"), {task.task_id: {1: Sample()} for task in search.tasks}
         )
     if word.startswith(WRONG):
         wrong = word.removeprefix(WRONG)
@@ -176,19 +185,19 @@ def _from_run_phase(search: Search, samples: int, *, asked: bool, alone: bool) -
             f"{len(rest)} of {len(search.tasks)} tasks have no run.py and are left out, such as {rest[0]}: "
             "no submission was named."
         )
-    sources = {number: Source(run=True) for number in range(1, samples + 1)}
+    sources = {number: Sample(run=True) for number in range(1, samples + 1)}
     return Submission(SubmissionRecord(name=RUN, kind="run"), dict.fromkeys(able, sources))
 
 
 def _from_tasks(
     record: SubmissionRecord, folders: Mapping[str, Path | None], *, missing: UsageError
 ) -> Submission:
-    hand_ins = {
-        task_id: {1: Source(folder=folder)} for task_id, folder in folders.items() if folder is not None
+    samples = {
+        task_id: {1: Sample(folder=folder)} for task_id, folder in folders.items() if folder is not None
     }
-    if not hand_ins:
+    if not samples:
         raise missing
-    return Submission(record, hand_ins)
+    return Submission(record, samples)
 
 
 def _stem(name: str) -> str:
@@ -255,12 +264,12 @@ def _staged(place: Path, search: Search) -> Iterator[Submission]:
         if not entry.is_dir(follow_symlinks=False):
             continue
         folders = {task.task_id: Path(entry.path, task.task_id) for task in search.tasks}
-        hand_ins = {
-            task_id: {1: Source(folder=folder)} for task_id, folder in folders.items() if folder.is_dir()
+        samples = {
+            task_id: {1: Sample(folder=folder)} for task_id, folder in folders.items() if folder.is_dir()
         }
-        if hand_ins:
+        if samples:
             record = SubmissionRecord(name=entry.name, kind="staged", path=entry.path)
-            yield Submission(record, hand_ins, named=True, once=True)
+            yield Submission(record, samples, named=True, once=True)
 
 
 def _from_path(name: str, path: Path, search: Search) -> Submission:
@@ -295,7 +304,7 @@ def _from_archive(name: str, path: Path, search: Search) -> Submission:
     except BadArchive as bad:
         reason = f"The archive {path.name} is refused: {bad}."
         search.warn(f"{name}: {reason}")
-        return Submission(record, {task.task_id: {1: Source(refused=reason)} for task in search.tasks})
+        return Submission(record, {task.task_id: {1: Sample(refused=reason)} for task in search.tasks})
     root = _unwrapped(target, search.dataset)
     record = record.model_copy(update={"card": read_card(root, search.warn)})
     return Submission(record, samples_of(root, search.tasks, search.dataset, name, search.warn))
@@ -324,10 +333,10 @@ def _from_predictions(path: Path, search: Search) -> Submission:
     selected = [source for task in search.tasks for source in rows.get(task.task_id, ())]
     if bare := sum(not source.texts for source in selected):
         search.warn(f"{name}: {bare} of {len(selected)} rows hold no artifact and are scored as empty.")
-    hand_ins = {
-        task.task_id: dict(enumerate(rows.get(task.task_id, (Source(),)), start=1)) for task in search.tasks
+    samples = {
+        task.task_id: dict(enumerate(rows.get(task.task_id, (Sample(),)), start=1)) for task in search.tasks
     }
     record = SubmissionRecord(
         name=name, kind="predictions", path=str(path.absolute()), digest=file_digest(path)
     )
-    return Submission(record, hand_ins)
+    return Submission(record, samples)

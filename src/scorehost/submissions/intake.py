@@ -22,7 +22,7 @@ from scorehost.files.tree import CHUNK, Entry, Tree, name_bytes
 from scorehost.model.failure import Phase, failure
 from scorehost.runs.blobs import Blobs
 from scorehost.spec.task import Artifact, TaskSpec
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 MAX_FILES = 10_000
 MAX_BYTES = 4 * 1024**3
@@ -44,9 +44,9 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class HandIn:
-    """What was handed in, by artifact id. Paths in the trees are relative to the artifact's own path; a file
-    artifact is one entry with the path "".
+class Taken:
+    """A sample that was taken in: its artifacts by id. Paths in the trees are relative to the artifact's own
+    path; a file artifact is one entry with the path "".
     """
 
     artifacts: dict[str, Tree]
@@ -95,8 +95,8 @@ class _Till:
 
 
 def take_in(
-    spec: TaskSpec, source: Source, blobs: Blobs, stopped: Callable[[], bool] = lambda: False
-) -> HandIn:
+    spec: TaskSpec, source: Sample, blobs: Blobs, stopped: Callable[[], bool] = lambda: False
+) -> Taken:
     """Copies every declared artifact that is there into `blobs`. Blocks: belongs into a thread.
 
     Raises AttemptFailed (invalid_submission) that names the path and what it is; DiskFull; Interrupted soon
@@ -115,10 +115,10 @@ def take_in(
                 taken[artifact.id] = tree
     except _Refused as error:
         raise AttemptFailed(failure(Phase.PREPARE, "invalid_submission", str(error))) from None
-    return HandIn(taken)
+    return Taken(taken)
 
 
-def _from_text(artifact: Artifact, source: Source, till: _Till) -> Tree | None:
+def _from_text(artifact: Artifact, source: Sample, till: _Till) -> Tree | None:
     text = source.texts.get(artifact.id)
     if text is None:
         return None

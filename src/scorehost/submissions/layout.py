@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorehost.aio.aside import still_wanted
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ def litter(name: str) -> bool:
 
 def samples_of(
     root: Path, tasks: Sequence[Task], dataset: Dataset, name: str, warn: Callable[[str], None]
-) -> dict[str, Mapping[int, Source]]:
+) -> dict[str, Mapping[int, Sample]]:
     """The samples of each selected task below the real folder `root`.
 
     `<task_id>/samples/<n>/`, else `<task_id>/`; when one task is selected and has no folder of its own,
@@ -38,7 +38,7 @@ def samples_of(
     gains nothing.
     """
     direct = len(tasks) == 1 and not os.path.lexists(root / tasks[0].task_id)
-    found: dict[str, Mapping[int, Source]] = {}
+    found: dict[str, Mapping[int, Sample]] = {}
     without: list[str] = []
     bare: list[tuple[Task, Path]] = []
     for task in tasks:
@@ -46,7 +46,7 @@ def samples_of(
         samples = _samples(place, warn)
         if samples is None:
             without.append(task.task_id)
-        found[task.task_id] = samples or {1: Source()}
+        found[task.task_id] = samples or {1: Sample()}
         folders = (source.folder for source in found[task.task_id].values())
         bare += [(task, folder) for folder in folders if folder is not None and _is_bare(folder, task)]
     if without:
@@ -101,7 +101,7 @@ def _bare_words(name: str, bare: Sequence[tuple[Task, Path]]) -> str:
     )
 
 
-def _samples(place: Path, warn: Callable[[str], None]) -> dict[int, Source] | None:
+def _samples(place: Path, warn: Callable[[str], None]) -> dict[int, Sample] | None:
     """The samples at `place`; None when nothing is there.
 
     Where no number can be read that is a refusal: it must not be scored as if nothing had been handed in.
@@ -114,10 +114,10 @@ def _samples(place: Path, warn: Callable[[str], None]) -> dict[int, Source] | No
     several = place / SAMPLES
     kind = _kind(several)
     if kind is None:
-        return {1: Source(folder=place)}
+        return {1: Sample(folder=place)}
     if kind != "folder":
         return {1: _refused(several, kind)}
-    numbered: dict[int, Source] = {}
+    numbered: dict[int, Sample] = {}
     ignored: list[str] = []
     for entry in os.scandir(several):
         still_wanted()
@@ -129,11 +129,11 @@ def _samples(place: Path, warn: Callable[[str], None]) -> dict[int, Source] | No
         path = Path(entry.path)
         sort = _kind(path)
         numbered[int(entry.name)] = (
-            Source(folder=path) if sort == "folder" else _refused(path, sort or "gone")
+            Sample(folder=path) if sort == "folder" else _refused(path, sort or "gone")
         )
     if ignored and not numbered:
         text = f"{place.name}/{SAMPLES} has no sample: {min(ignored)!r} is no number from 1 to {MAX_SAMPLES}"
-        return {1: Source(refused=f"{text}, written without leading zeros.")}
+        return {1: Sample(refused=f"{text}, written without leading zeros.")}
     if ignored:
         warn(
             f"{several}: {len(ignored)} entries are no sample numbers (1 to {MAX_SAMPLES}) and are ignored, "
@@ -142,8 +142,8 @@ def _samples(place: Path, warn: Callable[[str], None]) -> dict[int, Source] | No
     return dict(sorted(numbered.items())) or None
 
 
-def _refused(path: Path, kind: str) -> Source:
-    return Source(refused=f"{path.parent.name}/{path.name} is {kind}, where a folder is expected.")
+def _refused(path: Path, kind: str) -> Sample:
+    return Sample(refused=f"{path.parent.name}/{path.name} is {kind}, where a folder is expected.")
 
 
 def _kind(path: Path) -> str | None:

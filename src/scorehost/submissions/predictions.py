@@ -11,7 +11,7 @@ from scorehost.aio.aside import still_wanted
 from scorehost.errors import Problem, SpecError, UsageError
 from scorehost.model.json import BadJson, parse
 from scorehost.model.spelling import near
-from scorehost.submissions.source import Source
+from scorehost.submissions.sample import Sample
 
 if TYPE_CHECKING:
     import io
@@ -26,14 +26,14 @@ SHOWN_PROBLEMS = 20
 TASK_KEY = "task_id"
 
 
-def read_predictions(path: Path, dataset: Dataset) -> Mapping[str, tuple[Source, ...]]:
+def read_predictions(path: Path, dataset: Dataset) -> Mapping[str, tuple[Sample, ...]]:
     """The samples of each task that the file has rows for, by the task's id, in order of lines.
 
     A row's `task_id` is a task's id or its `metadata.source_id`. Raises SpecError with each bad line,
     UsageError when the file cannot be read or is too large.
     """
     index = _Index(dataset)
-    samples: dict[str, list[Source]] = {}
+    samples: dict[str, list[Sample]] = {}
     problems: list[Problem] = []
     total = 0
     try:
@@ -53,7 +53,7 @@ def read_predictions(path: Path, dataset: Dataset) -> Mapping[str, tuple[Source,
                     if len(problems) >= SHOWN_PROBLEMS:
                         break
                     continue
-                samples.setdefault(task.task_id, []).append(Source(texts=texts))
+                samples.setdefault(task.task_id, []).append(Sample(texts=texts))
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     if problems:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,26 +10,26 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scorehost.attempt.digests import Tools
-from scorehost.attempt.order import Order
+from scorehost.attempt.work import Work
 from scorehost.errors import UsageError
-from scorehost.jobs.plan import Plan, make_plan
-from scorehost.jobs.select import selected_tasks
+from scorehost.jobs.plan import Plan, Warn
+from scorehost.model.order import Order
 from scorehost.runs.claim import locked
 from scorehost.runs.folder import JobFolder
-from scorehost.runs.journal import FILE, read_history
 from scorehost.runs.reading import Attempt, ReadJob, read_job
 from scorehost.runs.record import ParentRecord
 from scorehost.scoring.rescore.archive import damage, undeclared
 from scorehost.scoring.rescore.changes import Now, TaskImages
-from scorehost.submissions.finding import Submission, Warn
-from scorehost.submissions.source import Source
+from scorehost.scoring.subject import fingerprint, subject_of
+from scorehost.submissions.finding import Submission
+from scorehost.submissions.sample import Sample
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scorehost.jobs.options import RunOptions
     from scorehost.model.ids import AttemptKey
-    from scorehost.spec.dataset import Dataset, Task
+    from scorehost.scoring.choosing import Chosen
+    from scorehost.spec.dataset import Task
 
 Images = Mapping[str, TaskImages]
 """task id -> its images as the engine has them now"""
@@ -36,6 +37,7 @@ Images = Mapping[str, TaskImages]
 NAMED = 5
 _WHY = {
     "task": "task.yaml changed",
+    "dataset": "dataset.yaml changed",
     "evaluator": "evaluator.py, lib/ or shared/ changed",
     "gold": "the gold set changed",
     "limits": "limits changed",
@@ -47,38 +49,27 @@ _WHY = {
 REFUSED = "invalid_submission"
 
 
-def plan_for(
-    options: RunOptions, dataset: Dataset, *, staging: Path, warn: Warn, images: Images | None = None
-) -> Plan:
-    """The plan of a run, or with `options.parent` that of its archived attempts scored again."""
-    if options.parent is None:
-        return make_plan(options, dataset, staging=staging, warn=warn)
-    parent = JobFolder(options.parent)
+def plan_again(chosen: Chosen, place: Path, warn: Warn, *, images: Images) -> Plan[Work]:
+    """The plan of the archived attempts of the job at `place`, scored again. As `plan_score` raises."""
+    parent = JobFolder(place)
     with suppress(OSError):  # an archive that nobody may write in is run by nobody
         with locked(parent.path):
             pass
-    tasks = {task.task_id: task for task in selected_tasks(options, dataset)}
-    return _Again(read_job(parent), tasks, warn, images or {}, changed_only=options.changed).plan()
-
-
-def parent_record(options: RunOptions) -> ParentRecord | None:
-    """The parent as job.json names it; None for a job that has none."""
-    if options.parent is None:
-        return None
-    last = read_history(options.parent / FILE).last
-    return ParentRecord(job_id=options.parent.name, root_hash=last)
+    tasks = {task.task_id: task for task in chosen.tasks}
+    return _Again(chosen, read_job(parent), tasks, warn, images).plan()
 
 
 @dataclass(slots=True)
 class _Again:
+    chosen: Chosen
     parent: ReadJob
     tasks: Mapping[str, Task]
     warn: Warn
     images: Images
-    changed_only: bool
     carried: dict[AttemptKey, Path] = field(default_factory=dict)
+    _by_dataset: dict[str, bool] = field(default_factory=dict)
 
-    def plan(self) -> Plan:
+    def plan(self) -> Plan[Work]:
         attempts = [one for one in self.parent.attempts if one.key.task_id in self.tasks]
         if not attempts:
             raise UsageError(
@@ -88,16 +79,31 @@ class _Again:
         self._tell_left_out()
         again = self._to_score(attempts)
         self._check(again)
-        sources = {one.key: self._source(one) for one in attempts}
+        samples = {one.key: self._sample(one) for one in attempts}
         places = {one.name: place for place, one in enumerate(self.parent.record.submissions)}
         # Tasks turn fastest, as in the parent.
-        keys = sorted(sources, key=lambda k: (k.repeat, k.sample, places.get(k.submission, 0), k.task_id))
-        orders = tuple(Order(key, self.tasks[key.task_id], sources[key]) for key in keys)
+        keys = sorted(samples, key=lambda k: (k.repeat, k.sample, places.get(k.submission, 0), k.task_id))
+        tasks = {task_id: self.tasks[task_id] for task_id in sorted({key.task_id for key in keys})}
+        held = {
+            (one.key.task_id, one.key.submission, one.key.sample): one.result.digests.submission or REFUSED
+            for one in reversed(attempts)
+        }
+        submissions = self._submissions(samples)
+        subject = subject_of(self.chosen.dataset, tasks.values(), submissions, held)
         return Plan(
-            {task_id: self.tasks[task_id] for task_id in sorted({key.task_id for key in keys})},
-            self._submissions(sources),
-            orders,
+            asked=dataclasses.replace(self.chosen.asked.lasting(), submissions=(), submissions_dir=None),
+            orders=tuple(
+                Order(
+                    key,
+                    Work(tasks[key.task_id], samples[key]),
+                    fingerprint(subject.tasks[key.task_id], held[key.task_id, key.submission, key.sample]),
+                    tasks[key.task_id].spec.tags,
+                )
+                for key in keys
+            ),
+            subject=subject,
             carried=self.carried,
+            parent=ParentRecord(job_id=self.parent.folder.job_id, root_hash=self.parent.history.last),
         )
 
     def _to_score(self, attempts: list[Attempt]) -> list[Attempt]:
@@ -111,13 +117,17 @@ class _Again:
                 self.carried[one.key] = one.folder
                 unarchived.append(str(one.key))
                 continue
-            if not self.changed_only:
+            if not self.chosen.asked.changed:
                 again.append(one)
                 continue
             task_id = one.key.task_id
             if task_id not in now:
                 now[task_id] = Now(self.tasks[task_id], tools, self.images.get(task_id, {}))
-            parts = ("ERROR",) if one.result.status == "ERROR" else now[task_id].changed(one)
+            parts = (
+                ("ERROR",)
+                if one.result.status == "ERROR"
+                else self._named(task_id, now[task_id].changed(one))
+            )
             why.update(parts)
             if parts:
                 again.append(one)
@@ -128,11 +138,25 @@ class _Again:
                 f"{len(unarchived)} of {len(attempts)} attempts ended before a submission was archived and "
                 f"stand unchanged, such as {unarchived[0]}; `scorehost run` scores the submission itself."
             )
-        if self.changed_only:
+        if self.chosen.asked.changed:
             reasons = ", ".join(f"{count} since {_WHY[part]}" for part, count in sorted(why.items()))
             told = f": {reasons}" if reasons else ", since nothing changed"
             self.warn(f"{len(again)} of {len(attempts)} attempts are scored again{told}")
         return again
+
+    def _named(self, task_id: str, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """The parts, where a task that reads otherwise by dataset.yaml is not said of its task.yaml."""
+        if "task" not in parts or not self._by_dataset_file(task_id):
+            return parts
+        return tuple("dataset" if part == "task" else part for part in parts)
+
+    def _by_dataset_file(self, task_id: str) -> bool:
+        was = self.parent.record
+        if task_id not in self._by_dataset:
+            task = self.tasks[task_id]
+            now = subject_of(self.chosen.dataset, [task], (), {})
+            self._by_dataset[task_id] = task_id in was.tasks and was.by_dataset_file(now, task_id)
+        return self._by_dataset[task_id]
 
     def _tell_left_out(self) -> None:
         job, parent = self.parent.folder.job_id, self.parent
@@ -162,19 +186,19 @@ class _Again:
                 hint="Leave their tasks out with --task, or score the submissions anew with `scorehost run`.",
             )
 
-    def _source(self, one: Attempt) -> Source:
+    def _sample(self, one: Attempt) -> Sample:
         error = one.result.error
         if error is not None and error.kind == REFUSED and one.result.digests.submission is None:
-            return Source(refused=error.message)
-        return Source(folder=one.folder)
+            return Sample(refused=error.message)
+        return Sample(folder=one.folder)
 
-    def _submissions(self, sources: Mapping[AttemptKey, Source]) -> tuple[Submission, ...]:
-        hand_ins: dict[str, dict[str, dict[int, Source]]] = {}
-        for key, source in sources.items():
-            samples = hand_ins.setdefault(key.submission, {}).setdefault(key.task_id, {})
-            samples.setdefault(key.sample, source)
+    def _submissions(self, samples: Mapping[AttemptKey, Sample]) -> tuple[Submission, ...]:
+        found: dict[str, dict[str, dict[int, Sample]]] = {}
+        for key, sample in samples.items():
+            numbered = found.setdefault(key.submission, {}).setdefault(key.task_id, {})
+            numbered.setdefault(key.sample, sample)
         known = self.parent.record.submissions
-        return tuple(Submission(one, hand_ins[one.name]) for one in known if one.name in hand_ins)
+        return tuple(Submission(one, found[one.name]) for one in known if one.name in found)
 
 
 def _archived(one: Attempt) -> bool:

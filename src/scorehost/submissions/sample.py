@@ -1,0 +1,26 @@
+"""One sample of a submission: where its artifacts are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Content = str | bytes | Path
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Where a sample's artifacts lie: below `folder` at their paths, or as texts by artifact id.
+
+    Both may be empty: then nothing is handed in, which an evaluator must still judge. `refused` says why the
+    sample could not even be looked into (a hostile archive, a link where its folder should be): the attempt
+    is ERROR invalid_submission with this message. `run`: the task's run phase makes the artifacts. `files`,
+    by path, are a caller's own contents, which have to be laid out in a folder first.
+    """
+
+    folder: Path | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    refused: str = ""
+    run: bool = False
+    files: Mapping[str, Content] = field(default_factory=dict)
