@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from scorehost.api import RunOptions, run
+from scorehost.api import Running, ScoreAsked, run
 from scorehost.engine.memory import MemoryEngine
 from scorehost.engine.memory_runner import MemoryRunner
 from scorehost.runs import writer as writing
@@ -53,16 +53,10 @@ def dataset(tmp_path):
     return root
 
 
-async def job(tmp_path, dataset, watch=lambda _event: None, **options):
-    asked = RunOptions(
-        out=tmp_path / "runs",
-        dataset=dataset,
-        submissions=("solution",),
-        repeat=24,
-        concurrency=AT_A_TIME,
-        **options,
-    )
-    return await run(asked, watch, anyio.Event(), engine=in_memory)
+async def job(tmp_path, dataset, watch=lambda _event: None):
+    asked = ScoreAsked(dataset=dataset, submissions=("solution",), repeat=24)
+    running = Running(out=tmp_path / "runs", concurrency=AT_A_TIME)
+    return await run(asked, running, watch, anyio.Event(), engine=in_memory)
 
 
 async def test_no_file_call_of_running_attempts_is_made_by_the_event_loop(tmp_path, dataset, monkeypatch):
