@@ -46,6 +46,12 @@ def pytest_runtest_setup(item):
         pytest.skip(reason)
 
 
+@pytest.fixture(autouse=True)
+def own_state_folder(tmp_path_factory, monkeypatch):
+    """What scorehost keeps for a user, such as the gold.key of a dataset that cannot be written."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
+
+
 @pytest.fixture
 def job_id():
     """A job's id that no other test of any run has; what carries it must be gone when the test ends."""

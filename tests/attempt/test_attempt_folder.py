@@ -16,7 +16,8 @@ from scorehost.model.check import CheckRow
 from scorehost.model.json import canonical, parse
 from scorehost.model.result import Digests, Result, Versions
 from scorehost.runs.draft import drafted
-from scorehost.runs.manifest import Manifest
+from scorehost.runs.manifest import Manifest, read_manifest
+from scorehost.runs.reader import Reader
 
 RESULT = Result(
     job_id="20261130-074512-7f3a",
@@ -24,8 +25,10 @@ RESULT = Result(
     submission="s",
     sample=2,
     repeat=3,
-    attempt=4,
+    try_number=4,
     status="PASS",
+    infrastructure="ok",
+    evaluation="passed",
     score=1.0,
     metrics={},
     error=None,
@@ -55,8 +58,7 @@ def odd_hand_in(tmp_path):
 
 
 def manifest_of(folder) -> Manifest:
-    data = (folder / "manifest.json").read_bytes()
-    return Manifest.model_validate_json(data, strict=True)
+    return read_manifest((folder / "manifest.json").read_bytes())
 
 
 def names_in(folder) -> list[str]:
@@ -103,24 +105,34 @@ def test_a_folder_that_is_there_is_never_replaced(target):
     assert names_in(target) == ["evaluation", "manifest.json", "result.json"]
 
 
-def test_the_manifest_lists_every_file_with_its_sha256_and_size(target, odd_hand_in):
+def test_the_manifest_lists_every_file_with_its_size_and_a_digest_that_is_salted_where_it_is_private(
+    target, odd_hand_in
+):
     with drafted(target) as draft:
         link_submission(draft, spec_of(tree_artifact()), odd_hand_in)
         draft.write("logs/evaluator.log", b"\x00\xff")
         draft.close(RESULT, (CheckRow(id="c", status="PASS"),))
     manifest = manifest_of(target)
     assert (manifest.job_id, manifest.task_id, manifest.submission) == ("20261130-074512-7f3a", "t", "s")
-    assert (manifest.sample, manifest.repeat, manifest.attempt) == (2, 3, 4)
-    listed = {unescaped(file.path): (file.size, file.sha256) for file in manifest.files}
+    assert (manifest.sample, manifest.repeat, manifest.try_number) == (2, 3, 4)
+    with Reader(target) as reader:
+        salts = {unescaped(path): salt for path, salt in reader.salts().items()}
+    listed = {unescaped(file.path): (file.size, file.digest) for file in manifest.files}
     found = {}
     for path in target.rglob("*"):
         if path.is_file():
             data = path.read_bytes()
             name = os.fsencode(path.relative_to(target))
-            found[name] = (len(data), hashlib.sha256(data).hexdigest())
+            sha256 = hashlib.sha256(data)
+            named = f"sha256:{sha256.hexdigest()}"
+            if name != b"result.json":
+                salted = hashlib.sha256(bytes.fromhex(salts.pop(name, "")) + sha256.digest())
+                named = f"salted-sha256:{salted.hexdigest()}"
+            found[name] = (len(data), named)
     del found[b"manifest.json"]
     assert listed == found
-    assert len(manifest.files) == len(found) == 7
+    assert salts == {}  # none too many
+    assert len(manifest.files) == len(found) == 8  # seven, and the salts
     assert (target / "artifacts/tree/empty").is_dir()
 
 

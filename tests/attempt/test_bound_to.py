@@ -7,7 +7,7 @@ import hashlib
 import pytest
 from hand_ins import spec_of, taken
 
-from scorehost.attempt.digests import TaskTrees, Tools, profile_digest, scoring_digests
+from scorehost.attempt.digests import TaskTrees, Tools, scoring_digests
 from scorehost.attempt.inputs import evaluator_inputs
 from scorehost.attempt.layout import laid_out
 from scorehost.attempt.work import Work
@@ -15,6 +15,8 @@ from scorehost.errors import AttemptFailed
 from scorehost.model.ids import AttemptKey
 from scorehost.model.order import Order
 from scorehost.runs.blobs import Blobs
+from scorehost.spec.digests import profile_digest
+from scorehost.spec.gold_key import GoldKey
 from scorehost.spec.loading import load_dataset
 from scorehost.spec.task import Artifact, Evaluation, InputRow
 from scorehost.submissions.intake import take_in
@@ -93,10 +95,13 @@ def test_the_seed_is_the_first_63_bits_of_the_sha256_of_its_four_words(tmp_path,
     assert inputs["run"] == {"status": "submitted", "limit": None}
 
 
+KEY = GoldKey(b"k" * 32)
+
+
 def digests_of(root, images=None):
     dataset = load_dataset(root)
     (task,) = dataset.tasks.values()
-    made = scoring_digests(TaskTrees.read(task), Tools.read(), images or {"evaluator": "sha256:1"})
+    made = scoring_digests(TaskTrees.read(task, KEY, Tools.read()), images or {"evaluator": "sha256:1"})
     return {**made.model_dump(), "profile": profile_digest(dataset.profiles)}
 
 
@@ -153,7 +158,7 @@ def test_gold_that_cannot_be_read_any_more_is_a_changed_input_and_not_our_defect
     (task,) = load_dataset(root).tasks.values()
     (root / "tasks/t/evaluation/gold.txt").unlink()
     with pytest.raises(AttemptFailed) as caught:
-        TaskTrees.read(task)
+        TaskTrees.read(task, KEY, Tools.read())
     assert caught.value.failure.kind == "changed_input"
     assert caught.value.failure.message == (
         "evaluation/gold.txt of the task cannot be read any more: No such file or directory"

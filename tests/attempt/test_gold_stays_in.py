@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import threading
@@ -91,6 +92,36 @@ async def test_gold_in_an_exceptions_text_is_in_the_private_log_only(tmp_path, j
         if path.is_file() and GOLD.encode() in path.read_bytes()
     }
     assert holds_gold == {"logs/evaluator.log", "logs/work.1.stdout.log"}
+
+    # Nor does anything hold the key that binds gold, or a digest that a guess could be held against.
+    key = (root / "gold.key").read_bytes()
+    plain = hashlib.sha256(GOLD.encode()).hexdigest()
+    tree = hashlib.sha256(f"gold.txt\0-\0{plain}\n".encode()).hexdigest()
+    everything = b"".join(path.read_bytes() for path in (tmp_path / "runs").rglob("*") if path.is_file())
+    everything += "".join((told, *inspected, str(done.told))).encode()
+    for secret in (key, key.hex().encode(), plain.encode(), tree.encode()):
+        assert secret not in everything
+
+
+FINDS_NO_KEY = """
+import os
+def evaluate(inputs):
+    names = [name for _, _, files in os.walk("/attempt") for name in files]
+    found = inputs["scoring"].exec("work", ["find", "/attempt", "/tmp", "-name", "*.key"])
+    seen = {"names": sorted(name for name in names if "key" in name), "found": found.stdout}
+    return {"status": "PASS", "metrics": {"seen": seen, "variables": sorted(map(str, os.environ.values()))}}
+"""
+
+
+async def test_no_host_holds_the_key_that_binds_gold(tmp_path, job_id):
+    root = write_task(
+        tmp_path / "d", FINDS_NO_KEY, evaluation={"environments": {"work": {"docker_image": IMAGE}}}
+    )
+    write_submission(tmp_path / "s")
+    done = await met(tmp_path, job_id, root)
+    assert done.result.status == "PASS", done.result
+    assert done.result.metrics["seen"] == {"names": [], "found": ""}
+    assert (root / "gold.key").read_bytes().hex() not in str(done.result.metrics)
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,10 @@ def test_a_right_answer_passes_and_every_turn_and_exec_is_in_the_record(tmp_path
         0,
     )
     assert made.outcome.summary["adapter_isolation"] == "none"
+    # The verdict rests on what answered.
+    (answered,) = made.result["digests"]["scoring"]["roles"].items()
+    assert answered[0] == "judge"
+    assert answered[1].startswith("sha256:")
 
 
 def test_a_wrong_answer_fails_with_the_judges_reason(tmp_path):

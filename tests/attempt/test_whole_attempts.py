@@ -16,8 +16,8 @@ from hand_ins import write_raw
 from scorehost.engine.opening import open_engine
 from scorehost.model.check import CheckRow
 from scorehost.model.json import canonical, parse
-from scorehost.model.result import Result
-from scorehost.runs.manifest import Manifest
+from scorehost.model.result import read_result
+from scorehost.runs.reader import Reader
 from scorehost.spec.loading import load_dataset
 from trial import IMAGE, bench_for, write_submission, write_task
 
@@ -236,9 +236,9 @@ async def test_a_stage_that_was_not_reached_started_nothing_and_needs_no_image(p
 
 async def test_the_files_of_an_attempt_are_what_their_formats_say(pipeline, job_id):
     folder, result = pipeline.folder, pipeline.result
-    assert Result.model_validate_json((folder / "result.json").read_bytes(), strict=True) == result
+    assert read_result((folder / "result.json").read_bytes()) == result
     assert (result.job_id, result.task_id, result.submission) == (job_id, "t", "s")
-    assert (result.sample, result.repeat, result.attempt) == (1, 1, 1)
+    assert (result.sample, result.repeat, result.try_number) == (1, 1, 1)
     checks = parse((folder / "evaluation/checks.json").read_bytes(), max_bytes=10**6)
     assert checks["format"] == "scorehost.checks/1"
     (row,) = [CheckRow.model_validate_json(canonical(each), strict=True) for each in checks["checks"]]
@@ -254,13 +254,20 @@ async def test_the_files_of_an_attempt_are_what_their_formats_say(pipeline, job_
         "audit.1.stdout.log": b"audited\n",
         "audit.1.stderr.log": b"trouble\n",
     }
-    manifest = Manifest.model_validate_json((folder / "manifest.json").read_bytes(), strict=True)
+    with Reader(folder) as reader:
+        manifest, _ = reader.manifest()
+        salts = reader.salts()
     found = {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).digest()
         for path in folder.rglob("*")
         if path.is_file() and path.name != "manifest.json"
     }
-    assert {file.path: file.sha256 for file in manifest.files} == found
+    assert {file.path: file.digest for file in manifest.files} == {
+        path: f"sha256:{digest.hex()}"
+        if path == "result.json"
+        else "salted-sha256:" + hashlib.sha256(bytes.fromhex(salts[path]) + digest).hexdigest()
+        for path, digest in found.items()
+    }
     phases = [fields["phase"] for kind, fields in pipeline.told if kind == "phase"]
     assert phases == ["prepare", "start", "evaluate", "cleanup", "collect"]
 

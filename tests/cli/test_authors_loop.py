@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 import shutil
@@ -23,6 +24,7 @@ from scorehost.errors import UsageError
 from scorehost.hosts.clean import clean_job
 from scorehost.hosts.kept import docker
 from scorehost.hosts.labels import host_labels
+from scorehost.spec.loading import load_dataset
 
 BASE = "scorehost/python:3"
 JOB = "20261130-074512-7f3a"
@@ -44,6 +46,17 @@ def opener(*images):
             yield engine
 
     return opened
+
+
+def canonical_digest(value):
+    """As the first release took it: sorted keys, no spaces, numbers as Python writes them."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def files_digest(files):
+    hashed = {name: "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()}
+    return canonical_digest(hashed)
 
 
 def lock(dataset, *images):
@@ -69,7 +82,7 @@ def test_a_lock_pins_every_task_and_image(dataset):
     assert path == dataset / "scorehost.lock"
     assert content["images"][BASE]["id"].startswith("sha256:")
     assert set(content["tasks"]) == {"count-words"}
-    assert content["tasks"]["count-words"]["gold"].startswith("sha256:")
+    assert content["tasks"]["count-words"]["gold"].startswith("gold-hmac:")
 
 
 def test_what_is_not_on_the_engine_cannot_be_pinned(dataset):
@@ -99,6 +112,33 @@ def test_a_locked_run_names_what_changed_and_scores_nothing(dataset, path, words
         locked_run(dataset, BASE)
     assert words in str(caught.value)
     assert not (dataset / "runs").exists()
+
+
+def test_a_lock_cannot_be_checked_under_another_gold_key_and_says_so(dataset):
+    lock(dataset, BASE)
+    (dataset / "gold.key").write_bytes(b"n" * 32)
+    with pytest.raises(UsageError, match=r"gold cannot be compared: gold\.key is not the one") as caught:
+        locked_run(dataset, BASE)
+    assert "gold changed" not in str(caught.value)
+
+
+@pytest.mark.parametrize("change", [False, True])
+def test_a_lock_of_the_first_release_is_checked_as_it_was_made(dataset, change):
+    (task,) = load_dataset(dataset).tasks.values()
+    content = json.loads(lock(dataset, BASE).read_text())
+    del content["gold_key"]
+    said = task.spec.model_dump(mode="json")
+    pins = {"spec": canonical_digest(said), "code": files_digest(task.code), "gold": files_digest(task.gold)}
+    content["format"] = "scorehost.lock/1"
+    content["tasks"]["count-words"].update(pins)
+    (dataset / "scorehost.lock").write_text(json.dumps(content))
+    if change:
+        gold = dataset / "tasks/count-words/evaluation/expected.json"
+        gold.write_text(gold.read_text() + " ")
+        with pytest.raises(UsageError, match="count-words: gold changed"):
+            locked_run(dataset, BASE)
+    else:
+        assert len(locked_run(dataset, BASE).rows) == 1
 
 
 def test_a_locked_run_refuses_an_image_that_is_gone_and_a_lock_that_is_not_there(dataset):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripted_jobs import make_result
+from scripted_jobs import make_dataset, make_result
 
 from scorehost.attempt.archived import link_submission
 from scorehost.attempt.digests import TaskTrees, Tools, scoring_digests
@@ -13,6 +13,7 @@ from scorehost.model.check import CheckRow
 from scorehost.model.result import Digests, HostUsage
 from scorehost.runs.blobs import Blobs
 from scorehost.runs.draft import drafted
+from scorehost.spec.gold_key import gold_key
 from scorehost.submissions.intake import take_in
 
 
@@ -31,11 +32,17 @@ def host(image_id, name="evaluator", *, recipe=None):
     )
 
 
+def key_beside(task):
+    """The gold.key of the dataset of a task that lies in its folder `tasks`."""
+    root = task.folder.parents[1]
+    return gold_key(make_dataset(root, task))
+
+
 class Archiving:
     """Takes each submission in as a real attempt does, then scores by `verdict(order, files)`.
 
     `files` are the file artifacts by id, as bytes. The verdict's keywords are those of `make_result`, and
-    `checks`, `images` (host -> id), `recipes` (host -> digest) and `logs`.
+    `checks`, `images` (host -> id), `recipes` (host -> digest), `roles` (role -> digest) and `logs`.
     """
 
     def __init__(self, verdict=lambda _order, _files: {}) -> None:
@@ -65,9 +72,11 @@ class Archiving:
             checks = tuple(CheckRow(**row) for row in given.pop("checks", ()))
             images = given.pop("images", {"evaluator": "sha256:1"})
             recipes = given.pop("recipes", {})
+            roles = given.pop("roles", {})
             for name, data in given.pop("logs", {}).items():
                 draft.write(f"logs/{name}", data)
-            digests = scoring_digests(TaskTrees.read(order.work.task), Tools.read(), images)
+            trees = TaskTrees.read(order.work.task, key_beside(order.work.task), Tools.read())
+            digests = scoring_digests(trees, images, roles)
             result = make_result(order, folder.parents[3].name, **given).model_copy(
                 update={
                     "digests": Digests(scoring=digests, submission=hand_in.digest, operational={}),

@@ -19,7 +19,7 @@ from scorehost.jobs.run import run_job
 from scorehost.jobs.running import Running
 from scorehost.model.failure import Phase, failure
 from scorehost.model.json import dump
-from scorehost.model.result import Digests, Result, ScoringDigests, Versions
+from scorehost.model.result import Digests, Result, ScoringDigests, Versions, axes, result_bytes
 from scorehost.runs.folder import find_job
 from scorehost.scoring.asked import ScoreAsked
 from scorehost.scoring.choosing import Chosen, choose
@@ -106,17 +106,21 @@ def make_result(
         status = "ERROR"
     elif score is None:
         score = 1.0 if status == "PASS" else 0.0
+    error = None if kind is None else failure(phase, kind, f"{kind} happened")
+    infrastructure, evaluation = axes(status, error)
     return Result(
         job_id=job_id,
         task_id=order.key.task_id,
         submission=order.key.submission,
         sample=order.key.sample,
         repeat=order.key.repeat,
-        attempt=order.number,
+        try_number=order.number,
         status=status,
+        infrastructure=infrastructure,
+        evaluation=evaluation,
         score=score if kind is None else None,
         metrics=metrics or {},
-        error=None if kind is None else failure(phase, kind, f"{kind} happened"),
+        error=error,
         warnings=(),
         started_at="2026-11-30T07:45:12.000Z",
         finished_at="2026-11-30T07:45:13.500Z",
@@ -131,7 +135,7 @@ def publish(folder: Path, result: Result, checks=(), files=None) -> None:
     """An attempt's folder, whole by rename, as the attempt layer makes it."""
     staging = folder.parent / f".{folder.name}.new"
     make_folder(staging / "evaluation")
-    write_atomic(staging / "result.json", dump(result.model_dump(mode="json")))
+    write_atomic(staging / "result.json", result_bytes(result))
     rows = {"format": "scorehost.checks/1", "checks": list(checks)}
     write_atomic(staging / "evaluation" / "checks.json", dump(rows))
     for path, text in (files or {}).items():

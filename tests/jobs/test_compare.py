@@ -303,7 +303,7 @@ def test_another_version_of_the_dataset_is_told_and_alone_forbids_no_ranking(tmp
 def test_a_damaged_attempt_is_left_out_and_told(tmp_path, dataset):
     one, two = job(tmp_path, dataset), job(tmp_path, dataset)
     path = two.folder.path / "attempts/a/solution/1.1/result.json"
-    path.write_text(path.read_text().replace('"PASS"', '"FAIL"'))
+    path.write_text(path.read_text().replace('"score": 1.0', '"score": 0.5'))
     found = compare_jobs(one, read_job(two.folder))
     assert found.n_pairs == 3
     assert any("a/solution/1.1: result.json is not what the journal says" in note for note in found.notes)

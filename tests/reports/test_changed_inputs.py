@@ -7,9 +7,10 @@ import os
 import pytest
 from memory_runner import Runner, memory_engine, scored_on
 
-from scorehost.attempt.digests import TaskTrees
+from scorehost.attempt.digests import TaskTrees, Tools
 from scorehost.engine.opening import open_engine
 from scorehost.runs.scored import scored as summed_up
+from scorehost.spec.gold_key import GoldKey
 from scorehost.spec.loading import load_dataset
 from trial import score_one, write_submission, write_task
 
@@ -126,7 +127,7 @@ async def test_a_folder_that_the_runner_cannot_read_any_more_says_nothing(place,
 
 def test_only_files_that_look_touched_are_hashed_again(place, monkeypatch):
     (task,) = load_dataset(place / "d").tasks.values()
-    trees = TaskTrees.read(task)
+    trees = TaskTrees.read(task, GoldKey(b"k" * 32), Tools.read())
     hashed = []
     monkeypatch.setattr(
         "scorehost.attempt.digests._is_still", lambda entry: hashed.append(entry.path) or True

@@ -21,8 +21,10 @@ RESULT = Result(
     submission="s",
     sample=2,
     repeat=3,
-    attempt=4,
+    try_number=4,
     status="PASS",
+    infrastructure="ok",
+    evaluation="passed",
     score=1.0,
     metrics={},
     error=None,
@@ -74,7 +76,7 @@ def tree(folder):
 def test_what_is_unpacked_is_what_was_packed_to_the_byte_and_the_mode(attempt, tmp_path):
     manifest = taken(packed(attempt), tmp_path / "other" / KEY)
     assert tree(tmp_path / "other" / KEY) == tree(attempt)
-    assert (manifest.task_id, manifest.attempt) == ("t", 4)
+    assert (manifest.task_id, manifest.try_number) == ("t", 4)
     assert [path.name for path in (tmp_path / "other" / KEY).parent.iterdir()] == ["2.3"]
 
 

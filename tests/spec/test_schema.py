@@ -27,6 +27,8 @@ NAMES = [
     "lock",
     "job",
     "report",
+    "manifest",
+    "salts",
 ]
 
 

@@ -31,6 +31,7 @@ from scorehost.model.call import MODES, Mode
 from scorehost.model.frozen import Frozen
 from scorehost.model.masking import Masker
 from scorehost.spec.commands import ResolvedCommand, resolve_command
+from scorehost.spec.digests import role_digest
 from scorehost.spec.profiles import Profiles
 from scorehost.spec.roles import ENDPOINT_MODES, REFERENCE, Role
 
@@ -38,12 +39,14 @@ from scorehost.spec.roles import ENDPOINT_MODES, REFERENCE, Role
 class Bound(Frozen):
     """What a role is bound to, for the job's record. Nothing in it is secret.
 
-    `isolation`: `none`, or the user that its adapter runs as; None for an endpoint.
+    `isolation`: `none`, or the user that its adapter runs as; None for an endpoint. `digest`: of who
+    answers.
     """
 
     role: Role
     command: ResolvedCommand | None
     isolation: str | None
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +174,8 @@ class _Opening:
             key = self.values[reference[1]] if reference else None
             endpoint = await self.stack.enter_async_context(open_endpoint(role, key, self.masker))
             modes = tuple(mode for mode in role.modes or ENDPOINT_MODES if mode in ENDPOINT_MODES)
-            return _Ready(Bound(role=role, command=None, isolation=None), modes, endpoint, pace, ASKED_AGAIN)
+            bound = Bound(role=role, command=None, isolation=None, digest=role_digest(role, None))
+            return _Ready(bound, modes, endpoint, pace, ASKED_AGAIN)
         try:
             command = resolve_command(role.command, self.base)
         except (ValueError, OSError) as error:
@@ -179,7 +183,12 @@ class _Opening:
         user = await self._user(role.adapter_user or self.profiles.adapter_user, command)
         passed = {variable: self.values[variable] for variable in role.pass_env}
         launch = Launch(role=role, command=command, passed=passed, user=user, masker=self.masker)
-        bound = Bound(role=role, command=command, isolation=user.name if user else "none")
+        bound = Bound(
+            role=role,
+            command=command,
+            isolation=user.name if user else "none",
+            digest=role_digest(role, command),
+        )
         return _Ready(bound, role.modes or MODES, CommandExecutor(launch), pace, Retry(1))
 
     async def _user(self, name: str | None, command: ResolvedCommand) -> AdapterUser | None:

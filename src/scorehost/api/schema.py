@@ -19,6 +19,7 @@ from scorehost.model.lock import Lock
 from scorehost.model.report import ReportDocument
 from scorehost.model.result import Result
 from scorehost.model.summary import Summary
+from scorehost.runs.manifest import Manifest, Salts
 from scorehost.runs.record import JobRecord
 from scorehost.spec.dataset import DatasetFile, Expectation, SubmissionCard
 from scorehost.spec.profiles import Profiles
@@ -51,6 +52,8 @@ MADE: dict[str, type[BaseModel]] = {
     "audit": AuditReport,
     "lock": Lock,
     "call": CallRecord,
+    "manifest": Manifest,
+    "salts": Salts,
 }
 _FORMAT_NEEDED = {"task", "dataset", "profiles"}
 

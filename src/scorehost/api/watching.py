@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from scorehost.errors import ScorehostError
 from scorehost.scoring.choosing import choose
+from scorehost.spec.files import KEY_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -116,4 +117,4 @@ def _files(root: Path, out: Path) -> Iterator[Path]:
         return
     for folder, names, files in os.walk(root):
         names[:] = [name for name in names if name not in _SKIPPED and Path(folder, name).resolve() != out]
-        yield from (Path(folder, name) for name in files if not name.endswith((".swp", "~")))
+        yield from (Path(folder, name) for name in files if not name.endswith((".swp", "~", KEY_FILE)))

@@ -30,6 +30,8 @@ class AttemptAgents:
         limit = spec.limits.agent_invocations
         text = f"{limit} calls of agents are what an attempt at this task may have (limits.agent_invocations)"
         self.roles, self.spec = job.roles, spec
+        self.role_digests: dict[str, str] = {}
+        """What answered, by role, of each role that the verdict rests on"""
         self._calls = job.recorder(draft, emit, share=job.budget.share(max_calls=limit, refusal=text))
 
     @property
@@ -56,6 +58,9 @@ class AttemptAgents:
         environment: str | None,
     ) -> Mapping[str, Any]:
         """One call, as a reply frame has it. Raises CallFailed, BudgetSpent, and what the place raises."""
+        bound = self.roles.bound.get(role)
+        if bound is not None and phase is Phase.EVALUATE:
+            self.role_digests[role] = bound.digest
         call = await self._calls.call(
             role,
             request,

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from scorehost.errors import AttemptFailed
 from scorehost.files.names import on_one_line
 from scorehost.files.tree import Entry, Tree, read_tree
 from scorehost.hosts.cargo import tools
 from scorehost.model.failure import Phase, failure
-from scorehost.model.json import digest
 from scorehost.model.result import ScoringDigests
 from scorehost.spec.dataset import Task
-from scorehost.spec.profiles import Profiles
+from scorehost.spec.digests import measure_digests
+from scorehost.spec.gold_key import GoldFile, GoldKey
 
 FileState = tuple[int, int, int, int]  # size, times of content and inode (ns), inode number
 
@@ -24,18 +25,20 @@ FileState = tuple[int, int, int, int]  # size, times of content and inode (ns), 
 class TaskTrees:
     """A task's gold and code as they were when its first attempt of the job began.
 
-    `spec` and `limits` are digests of task.yaml: they hold for every attempt, and are taken once.
+    `bound` is what its verdicts rest on, as far as that is the same for every attempt: it is taken once.
     """
 
     gold: Tree
     code: Tree
     states: Mapping[Path, FileState]
-    spec: str
-    limits: str
+    bound: ScoringDigests
 
     @classmethod
-    def read(cls, task: Task) -> TaskTrees:
-        """Reads and hashes the files. Raises AttemptFailed (changed_input) for one that cannot be read."""
+    def read(cls, task: Task, key: GoldKey, own: Tools) -> TaskTrees:
+        """Reads and hashes the files; gold is bound under `key`.
+
+        Raises AttemptFailed (changed_input) for a file that cannot be read.
+        """
         try:
             # Looked at before they are read: a change in between shows later.
             states = {path: _state(path) for path in (*task.gold.values(), *task.code.values())}
@@ -44,9 +47,23 @@ class TaskTrees:
             name = on_one_line(os.path.relpath(os.fsdecode(error.filename or ""), task.folder))
             text = f"{name} of the task cannot be read any more: {os.strerror(error.errno or 0)}"
             raise AttemptFailed(failure(Phase.PREPARE, "changed_input", text)) from error
-        spec = task.spec.model_dump(mode="json")
-        limits = digest(spec.pop("limits"))
-        return cls(gold, code, states, digest(spec), limits)
+        said, limits = measure_digests(task.spec)
+        bound = ScoringDigests(
+            task=said,
+            evaluator=code.digest,
+            gold=key.digest(_gold_files(gold)),
+            gold_key=key.id,
+            images={},
+            limits=limits,
+            sdk=own.tools.digest,
+        )
+        return cls(gold, code, states, bound)
+
+    def as_first(self, task: Task) -> ScoringDigests:
+        """The same as `scorehost.result/1` had it, to hold results of that format against; never written."""
+        said, limits = measure_digests(task.spec, first=True)
+        changes = {"task": said, "limits": limits, "gold": self.gold.digest, "gold_key": None}
+        return self.bound.model_copy(update=changes)
 
     def changed(self, task: Task) -> str:
         """The first file that is not what it was, as a name to show; "" when all are. Belongs into a thread.
@@ -86,18 +103,15 @@ class Tools:
         return cls(*tools())
 
 
-def scoring_digests(trees: TaskTrees, own: Tools, images: Mapping[str, str]) -> ScoringDigests:
-    """The digests of one attempt; `images` are the ids of the hosts that it started, by name."""
-    return ScoringDigests(
-        task=trees.spec,
-        evaluator=trees.code.digest,
-        gold=trees.gold.digest,
-        images=dict(sorted(images.items())),
-        limits=trees.limits,
-        sdk=own.tools.digest,
-    )
+def scoring_digests(
+    trees: TaskTrees, images: Mapping[str, str], roles: Mapping[str, str] = MappingProxyType({})
+) -> ScoringDigests:
+    """The digests of one attempt: the ids of the hosts that it started and digests of the roles that it
+    asked, each by name.
+    """
+    known = {"images": dict(sorted(images.items())), "roles": dict(sorted(roles.items()))}
+    return trees.bound.model_copy(update=known)
 
 
-def profile_digest(profiles: Profiles) -> str:
-    """The digest of the profile that a job ran with."""
-    return digest(profiles.model_dump(mode="json"))
+def _gold_files(gold: Tree) -> Iterator[GoldFile]:
+    return (GoldFile(one.path, one.size, one.executable, one.sha256) for one in gold.entries)

@@ -15,7 +15,7 @@ import structlog
 from scorehost import __version__
 from scorehost.aio.threads import in_thread
 from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
-from scorehost.attempt.digests import TaskTrees, Tools, profile_digest
+from scorehost.attempt.digests import TaskTrees, Tools
 from scorehost.attempt.work import WorkOrder
 from scorehost.calls.recorder import JobCalls
 from scorehost.engine.door import Engine, EngineInfo
@@ -24,6 +24,7 @@ from scorehost.hosts.admission import MemoryPool
 from scorehost.hosts.clean import clean, clean_job
 from scorehost.hosts.host import Site
 from scorehost.hosts.images import Images
+from scorehost.hosts.leaving import Leaving, leaving_hosts
 from scorehost.hosts.memory_watch import MemoryWatch, watch_memory
 from scorehost.hosts.warm import Wanted, WarmHosts, warm_hosts
 from scorehost.model.masking import Masker
@@ -31,6 +32,8 @@ from scorehost.model.result import Versions
 from scorehost.runs.blobs import Blobs
 from scorehost.runs.writer import Writer, open_writer
 from scorehost.spec.dataset import Dataset, Task
+from scorehost.spec.digests import profile_digest
+from scorehost.spec.gold_key import GoldKey, gold_key
 from scorehost.spec.own_secrets import own_masker
 
 _log = structlog.get_logger()
@@ -54,9 +57,11 @@ class Resources:
     memory: MemoryWatch
     pool: MemoryPool
     blobs: Blobs
+    leaving: Leaving
     tools: Tools
     versions: Versions
     profile: str
+    gold_key: GoldKey
     writer: Writer
     keep: Keep | None = None  # which attempts' hosts stay for a look
     agents: JobCalls | None = None
@@ -108,7 +113,9 @@ class Resources:
         """The task's gold and code, read and hashed once in a job: a later change is then found out."""
         async with self._lock:
             if task.task_id not in self._trees:
-                self._trees[task.task_id] = await in_thread(lambda: TaskTrees.read(task), self.files)
+                self._trees[task.task_id] = await in_thread(
+                    lambda: TaskTrees.read(task, self.gold_key, self.tools), self.files
+                )
             return self._trees[task.task_id]
 
 
@@ -132,9 +139,10 @@ async def open_resources(
     are made ready ahead of need. `agents`: the bound roles, when tasks have any. `keep`: the hosts of all
     attempts, or of those that end as ERROR, stay on the engine (then none is made ahead). `writer`: that of
     the job; without one the attempts have their own.
-    Raises EngineError when the engine cannot be asked.
+    Raises EngineError when the engine cannot be asked, UsageError for a gold.key that cannot be used.
     """
     info = await engine.info()
+    key = await in_thread(lambda: gold_key(dataset), anyio.CapacityLimiter(1))
     report = await clean(engine)
     if report.removed:
         say(f"removed {len(report.removed)} objects that dead jobs had left on the engine")
@@ -147,6 +155,7 @@ async def open_resources(
         async with (
             nullcontext(writer) if writer is not None else open_writer(folder) as writes,
             watch_memory(engine, job_id) as memory,
+            leaving_hosts(pool) as leaving,
             warm_hosts(
                 Site(
                     engine,
@@ -156,6 +165,7 @@ async def open_resources(
                     warn=say,
                     timing=lambda _phase, _seconds: None,
                     starts=starts,
+                    leaving=leaving,
                 ),
                 pool,
                 tools=tools.tools,
@@ -180,10 +190,12 @@ async def open_resources(
                     architecture=info.architecture,
                 ),
                 profile=profile_digest(dataset.profiles),
+                gold_key=key,
                 warm=warm if dataset.profiles.evaluate_host.warm and keep is None else None,
                 keep=keep,
                 upcoming=upcoming,
                 starts=starts,
+                leaving=leaving,
                 agents=agents,
                 writer=writes,
             )

@@ -38,8 +38,9 @@ from scorehost.hosts.shared import taken_over
 from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
-from scorehost.model.result import Digests, HostUsage, Result
+from scorehost.model.result import Digests, HostUsage, Result, Status, axes
 from scorehost.runs.drafting import Drafting, drafting
+from scorehost.runs.private import result_salt
 from scorehost.submissions.intake import Taken, take_in
 from scorehost.submissions.sample import Sample
 
@@ -165,6 +166,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         timing=progress.spent,
         keeper=progress.keeper,
         starts=resources.starts,
+        leaving=resources.leaving,
     )
     with progress.timed("prepare"):
         progress.trees = trees = await resources.trees(task)
@@ -305,21 +307,28 @@ def _result(
         scoring=None
         if progress.trees is None
         else scoring_digests(
-            progress.trees, resources.tools, {host.name: host.image_id for host in progress.hosts}
+            progress.trees,
+            {host.name: host.image_id for host in progress.hosts},
+            {} if progress.agents is None else progress.agents.role_digests,
         ),
         submission=None if progress.taken is None else progress.taken.digest,
         operational={"profile": resources.profile, **({"run": run.digest} if run.digest else {})},
     )
+    status: Status = "ERROR" if verdict is None else verdict.status
+    infrastructure, evaluation = axes(status, error)
+    metrics = {} if verdict is None else masker.tree(dict(verdict.metrics))
     return Result(
         job_id=resources.job_id,
         task_id=order.key.task_id,
         submission=order.key.submission,
         sample=order.key.sample,
         repeat=order.key.repeat,
-        attempt=order.number,
-        status="ERROR" if verdict is None else verdict.status,
+        try_number=order.number,
+        status=status,
+        infrastructure=infrastructure,
+        evaluation=evaluation,
         score=None if verdict is None else verdict.score,
-        metrics={} if verdict is None else masker.tree(dict(verdict.metrics)),
+        metrics=metrics,
         limit=None if run.end is None else run.end.limit,
         error=error,
         warnings=tuple(masker.text(warning) for warning in progress.warnings),
@@ -330,4 +339,5 @@ def _result(
         digests=digests,
         versions=resources.versions,
         agent_invocations=0 if progress.agents is None else progress.agents.invocations,
+        salt=result_salt(metrics, (one.id for one in order.work.task.spec.evaluation.metrics)),
     )

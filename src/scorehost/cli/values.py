@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from scorehost.model.canonical import uncanonical
 from scorehost.model.json import BadJson, parse
 
 _VALUE_BYTES = 1_048_576
@@ -30,7 +31,7 @@ def parameters(pairs: tuple[str, ...]) -> dict[str, Any]:
 
 def _value(key: str, text: str) -> Any:
     try:
-        return parse(text.encode("utf-8", "surrogateescape"), max_bytes=_VALUE_BYTES)
+        value = parse(text.encode("utf-8", "surrogateescape"), max_bytes=_VALUE_BYTES)
     except BadJson as error:
         if _looks_like_json(text):
             # A repeated key or NaN: taking it as text would hide a mistake that bears on scores.
@@ -38,6 +39,9 @@ def _value(key: str, text: str) -> Any:
                 f"{key}: {error}. Write it as strict JSON, or as text in double quotes.", param_hint="--set"
             ) from None
         return text
+    if fault := uncanonical(value):
+        raise click.BadParameter(f"{key}: {fault}.", param_hint="--set")
+    return value
 
 
 def _looks_like_json(text: str) -> bool:

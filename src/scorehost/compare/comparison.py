@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scorehost.compare.differences import MustAgree, differences, unknown_inputs
 from scorehost.compare.figures import PairedScores
 from scorehost.compare.pairs import Matched, Pair, match
+from scorehost.compare.scoring_inputs import of_other_formats
 from scorehost.errors import UsageError
 from scorehost.model.comparison import Change, Comparison, Figures, Regressions, Side
 from scorehost.runs.reason import reason
@@ -42,7 +43,7 @@ def compare_jobs(
         )
     matched = match(a, b, renamed=renamed, tasks=tasks)
     found = differences(a, b, matched.pairs, must_agree)
-    comparable = not any(one.kind == "scoring" for one in found)
+    comparable = not any(one.kind in ("scoring", "unknown") for one in found)
     scores = PairedScores(a, b, matched.pairs)
     by_task = scores.tasks()
     figures = scores.figures(by_task)
@@ -88,6 +89,11 @@ def _notes(a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | None) ->
     if unknown := unknown_inputs(matched.pairs):
         shown = ", ".join(unknown[:_NAMED])
         notes.append(f"what scored them is unknown in one of the jobs for {len(unknown)} tasks: {shown}")
+    if old := of_other_formats(matched.pairs):
+        notes.append(
+            f"whether gold, task.yaml and limits are the same is unknown for {len(old)} tasks, since one of"
+            f" the jobs has results of the first format: {', '.join(old[:_NAMED])}"
+        )
     if figures is not None and figures.mcnemar.n > figures.n_tasks:
         notes.append(
             "McNemar's test takes samples as independent, and some tasks have several: trust the interval"

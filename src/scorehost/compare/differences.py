@@ -15,8 +15,15 @@ if TYPE_CHECKING:
     from scorehost.model.result import Result
     from scorehost.runs.reading import Attempt, ReadJob
 
+
+def _profile(result: Result) -> str | None:
+    scoring = result.digests.scoring
+    # Digests of the first format are taken in another way, so that they would differ whatever it says.
+    return None if scoring is not None and scoring.first else result.digests.operational.get("profile")
+
+
 _SETTINGS: dict[str, tuple[str, Callable[[Result], str | None]]] = {
-    "profile": ("profiles.yaml", lambda result: result.digests.operational.get("profile")),
+    "profile": ("profiles.yaml", _profile),
     "scorehost": ("version of scorehost", lambda result: result.versions.scorehost),
     "engine": ("version of the engine", lambda result: result.versions.engine),
     "kernel": ("kernel of the engine's machine", lambda result: result.versions.kernel),

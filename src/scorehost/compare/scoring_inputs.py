@@ -1,4 +1,4 @@
-"""What verdicts of hosts rest on, in two jobs: evaluator, gold, task, limits, runner, images."""
+"""What verdicts of hosts rest on, in two jobs: evaluator, gold, task, limits, runner, images, roles."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from scorehost.model.comparison import Difference
+from scorehost.model.standing import Part, Standing, standing
+from scorehost.spec.gold_key import OTHER_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from scorehost.compare.pairs import Pair
+    from scorehost.model.result import ScoringDigests
     from scorehost.runs.reading import Attempt, ReadJob
 
     AttemptPair = tuple[Attempt, Attempt]
 
-_PARTS = {
+_PARTS: dict[Part, str] = {
     "gold": "the gold set differs",
     "evaluator": "evaluator.py, lib/ or shared/ differ",
     "task": "task.yaml or --set differs",
@@ -33,27 +37,73 @@ def scoring_differences(a: ReadJob, b: ReadJob, pairs: Sequence[AttemptPair]) ->
     for pair in pairs:
         by_task[pair[0].key.task_id].append(pair)
     for part, words in _PARTS.items():
-        tasks = [task_id for task_id, own in sorted(by_task.items()) if _part_differs(own, part)]
+        tasks = _standing(by_task, part, Standing.DIFFERS)
         if part == "task":
             known = [one for one in tasks if one in a.record.tasks and one in b.record.tasks]
-            defaults = [one for one in known if a.record.by_dataset_file(b.record, one)]
-            tasks = [one for one in tasks if one not in defaults]
+            defaults = tuple(one for one in known if a.record.by_dataset_file(b.record, one))
+            tasks = tuple(one for one in tasks if one not in defaults)
             found += _difference(part, "dataset.yaml differs", defaults)
         found += _difference(part, words, tasks)
-    return (*found, *_images(by_task))
+    if tasks := _standing(by_task, "gold", Standing.OTHER_KEY):
+        found.append(Difference(what="gold", kind="unknown", text=OTHER_KEY, tasks=tasks))
+    return (*found, *_images(by_task), *_roles(by_task))
 
 
 def _difference(part: str, words: str, tasks: Sequence[str]) -> list[Difference]:
     return [Difference(what=part, kind="scoring", text=words, tasks=tuple(tasks))] if tasks else []
 
 
-def _part_differs(pairs: Iterable[AttemptPair], part: str) -> bool:
-    ours, theirs = set[str](), set[str]()
+def of_other_formats(pairs: Iterable[Pair]) -> tuple[str, ...]:
+    """Tasks whose gold is bound by a plain digest in one job and under gold.key in the other."""
+    by_task: dict[str, list[AttemptPair]] = defaultdict(list)
     for pair in pairs:
-        for attempt, values in zip(pair, (ours, theirs), strict=True):
+        by_task[pair.key.task_id].append((pair.a, pair.b))
+    unknown = _standing(by_task, "gold", Standing.UNKNOWN)
+    return tuple(task_id for task_id in unknown if all(_scoring(by_task[task_id])))
+
+
+def _standing(by_task: Mapping[str, list[AttemptPair]], part: Part, wanted: Standing) -> tuple[str, ...]:
+    """The tasks of which `part` stands so between the two jobs."""
+    return tuple(
+        task_id for task_id, own in sorted(by_task.items()) if standing(*_scoring(own), part) is wanted
+    )
+
+
+def _scoring(pairs: Iterable[AttemptPair]) -> tuple[list[ScoringDigests], list[ScoringDigests]]:
+    """What is known of A and of B."""
+    known: tuple[list[ScoringDigests], list[ScoringDigests]] = ([], [])
+    for pair in pairs:
+        for attempt, side in zip(pair, known, strict=True):
             if attempt.result.digests.scoring is not None:
-                values.add(getattr(attempt.result.digests.scoring, part))
-    return bool(ours) and bool(theirs) and ours != theirs
+                side.append(attempt.result.digests.scoring)
+    return known
+
+
+def _roles(by_task: Mapping[str, list[AttemptPair]]) -> list[Difference]:
+    # A role that one job never asked is unknown there, which is no difference.
+    found: dict[str, list[str]] = defaultdict(list)
+    for task_id, pairs in sorted(by_task.items()):
+        ours, theirs = (_answering(side) for side in _scoring(pairs))
+        for role in ours.keys() & theirs.keys():
+            if ours[role] != theirs[role]:
+                found[role].append(task_id)
+    return [
+        Difference(
+            what="roles",
+            kind="scoring",
+            text=f"the model, parameters or adapter of role {role} differ",
+            tasks=tuple(tasks),
+        )
+        for role, tasks in sorted(found.items())
+    ]
+
+
+def _answering(scoring: Iterable[ScoringDigests]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for one in scoring:
+        for role, digest in one.roles.items():
+            found[role].add(digest)
+    return found
 
 
 def _images(by_task: dict[str, list[AttemptPair]]) -> list[Difference]:

@@ -18,6 +18,14 @@ REFUSED = (
     "No ranking: A and B were scored by different inputs, so their scores are no one measure. "
     "With --allow-mismatch the figures are told all the same."
 )
+UNTOLD = (
+    "No ranking: gold of A and B was bound under two keys, so nobody can tell whether it is the same. "
+    "Jobs with one gold.key can be compared. With --allow-mismatch the figures are told all the same."
+)
+UNTOLD_ALLOWED = (
+    "MISMATCH ALLOWED: nobody can tell whether A and B were scored by the same gold, since it was bound "
+    "under two keys (gold.key). What differs between their numbers may be the measure."
+)
 _TASKS = 5
 
 
@@ -51,7 +59,9 @@ def comparison_words(comparison: Comparison) -> Words:
 def _verdict(comparison: Comparison) -> str:
     if comparison.comparable:
         return ""
-    return MISMATCH if comparison.mismatch_allowed else REFUSED
+    if any(one.kind == "scoring" for one in comparison.differences):
+        return MISMATCH if comparison.mismatch_allowed else REFUSED
+    return UNTOLD_ALLOWED if comparison.mismatch_allowed else UNTOLD
 
 
 def _side(name: str, one: Side) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scorehost.errors import UsageError
+from scorehost.spec.files import KEY_FILE
 
 _COMMENT = re.compile(r"^\s*#.*\n?", re.MULTILINE)
 _CONTINUED = re.compile(r"\\[ \t]*\r?\n")
@@ -99,6 +100,8 @@ class Recipe:
 def _walk(folder: Path) -> Iterator[Path]:
     for path in folder.rglob("*"):
         mode = path.lstat().st_mode
+        if path.name == KEY_FILE:
+            raise UsageError(f"{path} stands in a build context.", hint="It is a secret: keep it elsewhere.")
         if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
             yield path
         elif not stat.S_ISDIR(mode):

@@ -54,9 +54,9 @@ def asked_before(kind: Kind[A, Any], record: JobRecord, given: A | None) -> A:
     return was
 
 
-def check_unchanged(kind: Kind[Any, Any], record: JobRecord, plan: Plan[Any]) -> None:
-    """Raises UsageError that names what is not as it was when the job began."""
-    changed = [*_changes(kind, record, plan.subject)]
+def check_unchanged(kind: Kind[Any, Any], record: JobRecord, plan: Plan[Any], now: Subject) -> None:
+    """Raises UsageError that names what is not as it was when the job began; `now` is `plan.subject_like`."""
+    changed = [*_changes(kind, record, now)]
     if not changed and plan.digest != record.plan.digest:
         changed.append("which attempts there are")
     if not changed and record.plan.fingerprint not in (None, plan.fingerprint):
@@ -73,10 +73,12 @@ def check_unchanged(kind: Kind[Any, Any], record: JobRecord, plan: Plan[Any]) ->
 def _changes(kind: Kind[Any, Any], was: Subject, now: Subject) -> Iterator[str]:
     if was.dataset.dataset_id != now.dataset.dataset_id:
         yield f"the dataset is {now.dataset.dataset_id}, not {was.dataset.dataset_id}"
+    unknown = kind.incomparable(was, now)
+    yield from unknown.values()
     yield from _names("task", was.tasks, now.tasks)
     for task_id in sorted(was.tasks.keys() & now.tasks.keys()):
         before, after = was.tasks[task_id].digests, now.tasks[task_id].digests
-        parts = [part for part in after if before.get(part, "") != after[part]]
+        parts = [part for part in after if part not in unknown and before.get(part, "") != after[part]]
         if parts:
             yield f"{task_id}: {', '.join(kind.part_words(was, now, task_id, part) for part in parts)}"
     ours = {one.name: one for one in was.submissions}

@@ -120,6 +120,10 @@ class Kind(ABC, Generic[A, W]):
         """What a person calls a part of a task whose digest changed."""
         return part
 
+    def incomparable(self, was: Subject, now: Subject) -> Mapping[str, str]:  # noqa: ARG002
+        """Parts of tasks of which nobody can tell whether they changed, each with what to say of it."""
+        return {}
+
     def read(self, record: JobRecord) -> A:
         """What the job of `record` was asked. UsageError when it cannot be read."""
         return read_asked(self.asked, record)

@@ -221,7 +221,7 @@ class Ledger:
             yield [path for one in linked for path in one.unsettled]
             for (order, _), one in zip(some, linked, strict=True):
                 result = one.result
-                told = {"from": result.job_id, "number": result.attempt, "status": result.status}
+                told = {"from": result.job_id, "number": result.try_number, "status": result.status}
                 self.journal.write("attempt_carried", order.key, {**told, **one.hashes})
             yield (self.journal.descriptor,)
             return [one.result for one in linked]
@@ -231,7 +231,7 @@ class Ledger:
             self.moved_at = self._clock.now()
             for (order, _), result in zip(some, results, strict=True):
                 self.found(order, result)
-                told = {"from": result.job_id, "number": result.attempt, "status": result.status}
+                told = {"from": result.job_id, "number": result.try_number, "status": result.status}
                 self._watch(JobEvent("attempt_carried", order.key, told))
 
     async def set_aside(self, order: Order[Any], number: int, kind: str, fields: Mapping[str, Any]) -> None:

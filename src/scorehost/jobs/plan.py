@@ -47,7 +47,8 @@ class Plan(Generic[W]):
     """Every attempt of a job, and what must not have changed when it is resumed.
 
     `asked` is what job.json keeps: it must give the same attempts from any folder. `carried` are attempts of
-    an earlier job that stand, with their folders.
+    an earlier job that stand, with their folders. `as_first` gives the subject as a record without a
+    `gold_key` has it, so that a job of the first format can go on; it reads all again.
     """
 
     asked: Asked
@@ -55,6 +56,7 @@ class Plan(Generic[W]):
     subject: Subject
     carried: Mapping[AttemptKey, Path] = field(default_factory=dict)
     parent: ParentRecord | None = None
+    as_first: Callable[[], Subject] | None = None
 
     def __post_init__(self) -> None:
         if len(self.orders) > MAX_ATTEMPTS:
@@ -68,6 +70,12 @@ class Plan(Generic[W]):
                     hint="Give one of them another name.",
                 )
             seen.add(name)
+
+    def subject_like(self, was: Subject) -> Subject:
+        """The subject, its digests taken as `was` has them: only those can be held against each other."""
+        if self.as_first is None or was.dataset.gold_key is not None:
+            return self.subject
+        return self.as_first()
 
     @property
     def digest(self) -> str:

@@ -79,12 +79,12 @@ async def take_stock(
             owed = not stays and _owed(result, history, retries)
             asked = not stays and not owed and _again(result, rerun)
             if not asked and str(order.key) not in history.results:
-                told = {"number": result.attempt, "result": stock.digest}
+                told = {"number": result.try_number, "result": stock.digest}
                 ledger.event("attempt_found", order.key, told)
             if not owed and not asked:
                 ledger.found(order, result)
                 continue
-            number = max(result.attempt, number)
+            number = max(result.try_number, number)
             kind = None if result.error is None else result.error.kind
             if owed:
                 await ledger.set_aside(order, number, "attempt_retried", {"kind": kind})
@@ -138,7 +138,7 @@ def _owed(result: Result, history: History, retries: int) -> bool:
     """Whether a sitting was killed between this ERROR and its next try."""
     key = str(result.key)
     killed = key in history.undecided or key not in history.results
-    return killed and result.error is not None and result.error.retryable and result.attempt <= retries
+    return killed and result.error is not None and result.error.retryable and result.try_number <= retries
 
 
 def _again(result: Result, rerun: Rerun | None) -> bool:

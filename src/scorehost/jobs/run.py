@@ -138,8 +138,9 @@ def _record(kind: Kind[A, W], plan: Plan[W], folder: JobFolder, warnings: list[s
             parent=plan.parent,
         )
     known = folder.read_record()
-    check_unchanged(kind, known, plan)
-    if known.profile != plan.subject.profile:
+    now = plan.subject_like(known)
+    check_unchanged(kind, known, plan, now)
+    if known.profile != now.profile:
         warnings.append("profiles.yaml is not as it was when the job began")
     return known
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from scorehost.jobs.statistics import Figures
 from scorehost.model.ids import AttemptKey, utc_now
+from scorehost.model.standing import mixed
 from scorehost.model.summary import Group, Groups, JobStatus, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from scorehost.jobs.kind import Kind
     from scorehost.jobs.plan import Plan
@@ -88,30 +89,11 @@ def _group(figures: Figures, part: _Part) -> Group:
 
 
 def mixed_tasks(attempts: Iterable[Scored]) -> tuple[str, ...]:
-    """The tasks whose attempts were scored by different evaluators, gold, limits or images."""
+    """The tasks whose attempts were scored by different evaluators, gold, limits, images or roles."""
     seen: dict[str, list[ScoringDigests]] = {}
     for one in attempts:
         if one.digests is not None:
             known = seen.setdefault(one.key.task_id, [])
             if one.digests not in known:
                 known.append(one.digests)
-    return tuple(sorted(task_id for task_id, known in seen.items() if _differ(known)))
-
-
-def _differ(known: Sequence[ScoringDigests]) -> bool:
-    first = known[0]
-    images = dict(first.images)
-    for other in known[1:]:
-        if (other.task, other.evaluator, other.gold, other.limits, other.sdk) != (
-            first.task,
-            first.evaluator,
-            first.gold,
-            first.limits,
-            first.sdk,
-        ):
-            return True
-        for host, image in other.images.items():
-            # A host that one attempt never started may be unknown there; only two known images can differ.
-            if images.setdefault(host, image) != image:
-                return True
-    return False
+    return tuple(sorted(task_id for task_id, known in seen.items() if mixed(known)))

@@ -9,7 +9,7 @@ from pydantic import Field
 from scorehost.model.frozen import Frozen
 from scorehost.model.result import Status
 
-Kind = Literal["scoring", "rebuilt", "setting", "subject"]
+Kind = Literal["scoring", "unknown", "rebuilt", "setting", "subject"]
 
 
 class Side(Frozen):
@@ -26,7 +26,8 @@ class Side(Frozen):
 class Difference(Frozen):
     """Something that is not the same in both jobs.
 
-    `scoring`: verdicts rest on it, so that scores are no one measure. `rebuilt`: an image was built anew from
+    `scoring`: verdicts rest on it, so that scores are no one measure. `unknown`: they rest on it, and nobody
+    can tell whether it is the same. `rebuilt`: an image was built anew from
     the same recipe. `setting`: it bears on how jobs run. `subject`: what was handed in. `tasks` are those
     that it concerns; empty: the whole job.
     """
@@ -125,7 +126,7 @@ class Comparison(Frozen):
     format: Literal["scorehost.comparison/1"] = "scorehost.comparison/1"
     a: Side
     b: Side
-    comparable: bool = Field(description="whether nothing that verdicts rest on differs")
+    comparable: bool = Field(description="whether nothing that verdicts rest on differs, or cannot be told")
     mismatch_allowed: bool = Field(description="figures are told though scoring inputs differ")
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]

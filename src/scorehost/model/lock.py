@@ -29,8 +29,9 @@ class TaskPin(Frozen):
 class Lock(Frozen):
     """The content of scorehost.lock; `images` by the reference that task, profile or recipe writes."""
 
-    format: Literal["scorehost.lock/1"] = "scorehost.lock/1"
+    format: Literal["scorehost.lock/2"] = "scorehost.lock/2"
     dataset_id: str
     version: str
+    gold_key: str | None = Field(description="which gold.key binds gold; null in a lock of format /1")
     images: dict[str, ImagePin]
     tasks: dict[str, TaskPin]

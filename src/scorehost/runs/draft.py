@@ -18,9 +18,18 @@ from scorehost.files.removal import remove_tree
 from scorehost.model import json
 from scorehost.model.check import CheckRow
 from scorehost.model.masking import Masker
-from scorehost.model.result import Result
+from scorehost.model.result import Result, result_bytes
 from scorehost.runs.blobs import Blobs, HeldBlobs, copy_into, linked_or_opened
-from scorehost.runs.manifest import MANIFEST_FILE, Manifest, ManifestFile
+from scorehost.runs.manifest import (
+    MANIFEST_FILE,
+    SALTS_FILE,
+    Manifest,
+    ManifestFile,
+    fresh_salts,
+    listed_digest,
+    manifest_bytes,
+)
+from scorehost.runs.private import is_private
 from scorehost.runs.reader import CHECKS_FILE, RESULT_FILE
 from scorehost.spec.own_secrets import own_masker
 
@@ -36,7 +45,7 @@ class Draft:
         self._folder = folder
         self._target = target
         self._masker = masker
-        self._files: dict[str, ManifestFile] = {}
+        self._files: dict[str, tuple[int, str]] = {}  # size and hex sha256 by path
         self._unsettled: list[str] = []
         self._top = os.fspath(folder)
         self._held = f"{self._top}/.held"  # what was taken in and has no place yet
@@ -122,17 +131,26 @@ class Draft:
         rows = [check.model_dump(mode="json", exclude_none=True) for check in checks]
         masked = self._masker().tree(rows)
         self.write_json(CHECKS_FILE, {"format": "scorehost.checks/1", "checks": masked})
-        self.write_json(RESULT_FILE, result.model_dump(mode="json"))
+        self.write(RESULT_FILE, result_bytes(result))
+        salts: dict[str, str] = {}
+        if private := [path for path in self._files if is_private(path, checks)]:
+            held = fresh_salts([*private, SALTS_FILE])
+            self.write_json(SALTS_FILE, held.model_dump(mode="json"))
+            salts = held.salts
         manifest = Manifest(
+            kind=result.kind,
             job_id=result.job_id,
             task_id=result.task_id,
             submission=result.submission,
             sample=result.sample,
             repeat=result.repeat,
-            attempt=result.attempt,
-            files=tuple(self._files[path] for path in sorted(self._files)),
+            try_number=result.try_number,
+            files=tuple(
+                ManifestFile(path=path, size=size, digest=listed_digest(sha256, salts.get(path)))
+                for path, (size, sha256) in sorted(self._files.items())
+            ),
         )
-        self.write_json(MANIFEST_FILE, manifest.model_dump(mode="json"))
+        self.write(MANIFEST_FILE, manifest_bytes(manifest))
 
     def publishing(self) -> Iterator[list[str]]:
         """Shows it, step by step: after each it waits until the disk has what it gives. Raises DiskFull.
@@ -192,8 +210,7 @@ class Draft:
             self._made.add(folder)
 
     def _note(self, path: str, size: int, sha256: str) -> None:
-        shown = escaped(path)
-        self._files[shown] = ManifestFile(path=shown, size=size, sha256=sha256)
+        self._files[escaped(path)] = (size, sha256)
 
 
 def take_back(target: Path) -> None:

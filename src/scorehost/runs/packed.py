@@ -16,7 +16,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +30,10 @@ from scorehost.files.durable import make_durable
 from scorehost.files.names import escaped, on_one_line, unescaped
 from scorehost.files.removal import remove_tree
 from scorehost.files.tree import name_bytes
-from scorehost.model import json
+from scorehost.model.canonical import jcs
 from scorehost.model.frozen import Frozen
 from scorehost.runs.draft import draft_of
-from scorehost.runs.manifest import MANIFEST_FILE, Manifest, ManifestFile
+from scorehost.runs.manifest import MANIFEST_FILE, Manifest, ManifestFile, agrees, read_manifest
 from scorehost.runs.reader import MANIFEST_BYTES, BadFile, Reader
 
 MAGIC = b"scorehost.attempt/1\n"
@@ -78,6 +78,7 @@ def pack(folder: Path) -> Iterator[bytes]:
     with Reader(folder) as reader:
         data = reader.data(MANIFEST_FILE, MANIFEST_BYTES)
         manifest, _ = reader.manifest()
+        salts = reader.salts()
         found, empty = _inventory(reader)
         listed = {file.path for file in manifest.files}
         if odd := sorted(listed ^ (set(found) - {MANIFEST_FILE})):
@@ -85,10 +86,10 @@ def pack(folder: Path) -> Iterator[bytes]:
             raise BadFile(f"{on_one_line(unescaped(odd[0]))} {where}")
         head = {"executable": [], "folders": empty, "manifest": len(data)}
         head["executable"] = sorted(path for path in listed if _is_executable(reader, found[path]))
-        line = json.canonical(head)
+        line = jcs(head)
         yield MAGIC + b"%016x\n" % len(line) + line + data
         for file in manifest.files:
-            yield from _content(reader, file, found[file.path])
+            yield from _content(reader, file, found[file.path], salts)
 
 
 def _inventory(reader: Reader) -> tuple[dict[str, str], list[str]]:
@@ -120,7 +121,7 @@ def _is_executable(reader: Reader, path: str) -> bool:
         os.close(descriptor)
 
 
-def _content(reader: Reader, file: ManifestFile, path: str) -> Iterator[bytes]:
+def _content(reader: Reader, file: ManifestFile, path: str, salts: Mapping[str, str]) -> Iterator[bytes]:
     digest, left = hashlib.sha256(), file.size
     with os.fdopen(reader.open(path), "rb", buffering=0) as stream:
         while data := stream.read(min(_CHUNK, left + 1)):
@@ -129,7 +130,7 @@ def _content(reader: Reader, file: ManifestFile, path: str) -> Iterator[bytes]:
                 break
             digest.update(data)
             yield data
-    if left or digest.hexdigest() != file.sha256:
+    if left or not agrees(file, digest.hexdigest(), salts):
         raise BadFile(f"{on_one_line(path)} is not what its manifest says")
 
 
@@ -144,7 +145,7 @@ def unpack(stream: Readable, target: Path, caps: PackCaps | None = None) -> Mani
     head = _head(stream)
     data = _exactly(stream, _within(head.manifest, MANIFEST_BYTES, "bytes of manifest"))
     try:
-        manifest = Manifest.model_validate_json(data)
+        manifest = read_manifest(data)
     except ValidationError:
         raise BadPack("The manifest of the packed attempt does not parse.") from None
     _check(head, manifest, limits)
@@ -216,14 +217,27 @@ def _written(stream: Readable, head: _Head, manifest: Manifest, data: bytes, dra
     for folder in (draft, *folders, *(path.parent for path in files.values())):
         make(folder)
     executable = frozenset(head.executable)
+    digests: dict[ManifestFile, str] = {}
     with _placed():
         for folder in sorted(made):
             make_folder(folder)
         for file, path in files.items():
-            _file(stream, file, path, executable=file.path in executable)
+            digests[file] = _file(stream, file, path, executable=file.path in executable)
         _write(draft / MANIFEST_FILE, [data], executable=False)
+    salts = _salts(draft)  # they come among the others: only now every file can be checked
+    for file, digest in digests.items():
+        if not agrees(file, digest, salts):
+            raise BadPack(f"{on_one_line(unescaped(file.path))} is not what the packed manifest says.")
     settled += map(os.fspath, (*made, *files.values(), draft / MANIFEST_FILE))
     return settled
+
+
+def _salts(draft: Path) -> Mapping[str, str]:
+    try:
+        with Reader(draft) as reader:
+            return reader.salts()
+    except BadFile as error:
+        raise BadPack(f"The packed attempt cannot be checked: {error}.") from None
 
 
 class _placed:  # noqa: N801 - a context, as its like are written
@@ -237,7 +251,8 @@ class _placed:  # noqa: N801 - a context, as its like are written
             raise BadPack("The packed attempt names something both as a file and as a folder.") from None
 
 
-def _file(stream: Readable, file: ManifestFile, path: Path, *, executable: bool) -> None:
+def _file(stream: Readable, file: ManifestFile, path: Path, *, executable: bool) -> str:
+    """Writes the next content of the stream; its hex sha256."""
     digest = hashlib.sha256()
 
     def pieces() -> Iterator[bytes]:
@@ -251,8 +266,7 @@ def _file(stream: Readable, file: ManifestFile, path: Path, *, executable: bool)
             yield data
 
     _write(path, pieces(), executable=executable)
-    if digest.hexdigest() != file.sha256:
-        raise BadPack(f"{on_one_line(unescaped(file.path))} is not what the packed manifest says.")
+    return digest.hexdigest()
 
 
 def _write(path: Path, pieces: Iterator[bytes] | list[bytes], *, executable: bool) -> None:

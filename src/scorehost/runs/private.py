@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import secrets
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,8 +11,8 @@ if TYPE_CHECKING:
     from scorehost.model.result import Result
     from scorehost.runs.scored import Scored
 
-# Of an attempt: everything else (result.json, manifest.json, what a later version adds) is asked for by name.
-_PUBLIC_FILES = frozenset({"result.json", "manifest.json"})
+SALT_BYTES = 16
+_RESULT, _MANIFEST, _CHECKS = "result.json", "manifest.json", "evaluation/checks.json"
 _PUBLIC_FIELDS = (
     "title",
     "message",
@@ -25,13 +26,34 @@ _PUBLIC_FIELDS = (
 )
 
 
-def is_public_file(path: str) -> bool:
-    """Whether a file of an attempt's folder may leave the job as it is.
+def is_private(path: str, checks: Iterable[CheckRow]) -> bool:
+    """Whether a file of an attempt's folder is private, by its path there; `checks`: the rows of checks.json.
 
-    Logs, calls, observations, artifacts and the workspace may hold gold or somebody's work; checks.json has
-    rows of both kinds (`shown_check`).
+    Logs, calls, observations, salts, artifacts and the workspace may hold gold or somebody's work; so may
+    whatever nobody thought of. checks.json is public while every row is (else see `shown_check`).
     """
-    return path in _PUBLIC_FILES
+    if path == _CHECKS:
+        return any(row.visibility != "public" for row in checks)
+    return path not in (_RESULT, _MANIFEST)
+
+
+def private_metrics(metrics: Mapping[str, Any], declared: Iterable[str]) -> frozenset[str]:
+    """Keys of the metrics that are private: all but the declared ones that are numbers."""
+    known = frozenset(declared)
+    return frozenset(name for name, value in metrics.items() if name not in known or not _is_number(value))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def result_salt(metrics: Mapping[str, Any], declared: Iterable[str]) -> str | None:
+    """`salt` of a result: 32 hex digits of chance where some metric is private, else None.
+
+    The hash of result.json stands in events. Whoever is shown the file without its private metrics could
+    guess them from the hash, if something that cannot be guessed were not left out with them.
+    """
+    return secrets.token_hex(SALT_BYTES) if private_metrics(metrics, declared) else None
 
 
 def shown_check(row: CheckRow, *, private: bool) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -20,9 +20,9 @@ from scorehost.files.below import Below, Unread
 from scorehost.model import json
 from scorehost.model.call import CallRecord
 from scorehost.model.check import MAX_BYTES, CheckRow
-from scorehost.model.result import Result
+from scorehost.model.result import Result, read_result
 from scorehost.model.summary import Summary
-from scorehost.runs.manifest import MANIFEST_FILE, Manifest
+from scorehost.runs.manifest import MANIFEST_FILE, SALTS_FILE, Manifest, Salts, read_manifest
 from scorehost.runs.record import JobRecord, parse_record
 
 T = TypeVar("T", bound=BaseModel)
@@ -88,11 +88,20 @@ class Reader:
 
     def result(self, place: str = "") -> tuple[Result, str]:
         """result.json of the attempt at `place`, and its hex sha256. Raises BadFile."""
-        return self._model(_at(place, RESULT_FILE), RESULT_BYTES, Result)
+        return self._read(_at(place, RESULT_FILE), RESULT_BYTES, read_result)
 
     def manifest(self, place: str = "") -> tuple[Manifest, str]:
         """manifest.json of the attempt at `place`, and its hex sha256. Raises BadFile."""
-        return self._model(_at(place, MANIFEST_FILE), MANIFEST_BYTES, Manifest)
+        return self._read(_at(place, MANIFEST_FILE), MANIFEST_BYTES, read_manifest)
+
+    def salts(self, place: str = "") -> Mapping[str, str]:
+        """Salts of the attempt at `place` by path; none where nothing of it is private. Raises BadFile."""
+        try:
+            return self._model(_at(place, SALTS_FILE), MANIFEST_BYTES, Salts)[0].salts
+        except BadFile as error:
+            if error.missing:
+                return {}
+            raise
 
     def checks(self, place: str = "") -> tuple[CheckRow, ...]:
         """The rows of the checks.json of the attempt at `place`. Raises BadFile."""
@@ -193,8 +202,11 @@ class Reader:
                     waiting.append(_at(place, name))
 
     def _model(self, path: str, most: int, model: type[T]) -> tuple[T, str]:
+        return self._read(path, most, model.model_validate_json)
+
+    def _read(self, path: str, most: int, parse: Callable[[bytes], P]) -> tuple[P, str]:
         data = self.data(path, most)
-        return _parsed(path, lambda: model.model_validate_json(data)), hashlib.sha256(data).hexdigest()
+        return _parsed(path, lambda: parse(data)), hashlib.sha256(data).hexdigest()
 
 
 def read_checks(folder: Path) -> tuple[CheckRow, ...]:

@@ -33,6 +33,9 @@ class DatasetRecord(Frozen):
     dataset_id: str
     version: str
     layout: str = ""
+    gold_key: str | None = Field(
+        None, description="which gold.key binds gold; null: as in jobs of scorehost.job/1, or no gold at all"
+    )
     file: str = Field("", description="digest of its own file; tells where a change of a task came from")
 
 

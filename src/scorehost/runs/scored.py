@@ -52,7 +52,7 @@ def scored(result: Result, declared: Iterable[str]) -> Scored:
     numbers = {name: _number(result.metrics.get(name)) for name in declared}
     return Scored(
         key=result.key,
-        number=result.attempt,
+        number=result.try_number,
         status=result.status,
         score=result.score,
         error=result.error,

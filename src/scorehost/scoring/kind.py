@@ -12,6 +12,7 @@ from scorehost.errors import UsageError
 from scorehost.jobs.kind import Derived, Gate, Kind, Retries, read_asked
 from scorehost.scoring.asked import ScoreAsked
 from scorehost.scoring.figures import ScoreFigures, score_figures
+from scorehost.spec.gold_key import OTHER_KEY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -103,6 +104,11 @@ class ScoreKind(Kind[ScoreAsked, Work]):
         if part == "spec" and was.by_dataset_file(now, task_id):
             return DATASET_FILE
         return PARTS.get(part, part)
+
+    def incomparable(self, was: Subject, now: Subject) -> Mapping[str, str]:
+        """Gold that was bound under another key."""
+        before = was.dataset.gold_key
+        return {} if before in (None, now.dataset.gold_key) else {"gold": OTHER_KEY}
 
 
 def was_asked(record: JobRecord) -> ScoreAsked:

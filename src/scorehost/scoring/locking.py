@@ -11,6 +11,7 @@ from scorehost.files.atomic import write_atomic
 from scorehost.model.json import BadJson, dump, parse
 from scorehost.model.lock import Lock, TaskPin
 from scorehost.scoring.subject import task_record
+from scorehost.spec.gold_key import OTHER_KEY, gold_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 
     from scorehost.attempt.pins import Pins
     from scorehost.spec.dataset import Dataset, Task
+    from scorehost.spec.gold_key import GoldKey
 
 LOCK = "scorehost.lock"
 MODE = 0o644  # it belongs beside the dataset's other files, for everybody
 _ROOM = 64 * 1024 * 1024
 _NAMED = 8
+_FIRST = "scorehost.lock/1"
 _PARTS = {
     "spec": "task.yaml or dataset.yaml",
     "code": "evaluator.py, lib/ or shared/",
@@ -38,16 +41,18 @@ def lock_of(dataset: Dataset, tasks: Iterable[Task], pins: Pins) -> Lock:
             f"Not on the engine, so they cannot be pinned: {', '.join(pins.missing[:_NAMED])}.",
             hint="Pull them, or run `make images` for those of scorehost.",
         )
+    key = gold_key(dataset)
     return Lock(
         dataset_id=dataset.dataset_id,
         version=dataset.version,
+        gold_key=key.id,
         images=dict(sorted(pins.images.items())),
-        tasks={task.task_id: _pin(task, pins) for task in tasks},
+        tasks={task.task_id: _pin(task, pins, key) for task in tasks},
     )
 
 
-def _pin(task: Task, pins: Pins) -> TaskPin:
-    digests = task_record(task).digests
+def _pin(task: Task, pins: Pins, key: GoldKey, *, first: bool = False) -> TaskPin:
+    digests = task_record(task, key, first=first).digests
     recipes = dict(sorted(pins.recipes.get(task.task_id, {}).items()))
     return TaskPin(**digests, recipes=recipes)
 
@@ -60,10 +65,13 @@ def write_lock(root: Path, lock: Lock) -> Path:
 
 
 def read_lock(root: Path) -> Lock:
-    """The dataset's lock; UsageError when there is none or it cannot be read."""
+    """The dataset's lock, also of format `/1`; UsageError when there is none or it cannot be read."""
     path = root / LOCK
     try:
-        return Lock.model_validate(parse(path.read_bytes(), max_bytes=_ROOM), strict=False)
+        held = parse(path.read_bytes(), max_bytes=_ROOM)
+        if isinstance(held, dict) and held.get("format") == _FIRST:
+            held |= {"format": "scorehost.lock/2", "gold_key": None}
+        return Lock.model_validate(held, strict=False)
     except FileNotFoundError:
         raise UsageError(
             f"--locked: there is no {path}.", hint="Write one with `scorehost check --lock`."
@@ -80,16 +88,18 @@ def check_locked(lock: Lock, dataset: Dataset, tasks: Mapping[str, Task], pins: 
     if (dataset.dataset_id, dataset.version) != (lock.dataset_id, lock.version):
         locked_as = f"{lock.dataset_id} {lock.version}"
         found.append(f"the dataset is {dataset.dataset_id} {dataset.version}, locked is {locked_as}")
+    key = gold_key(dataset)
+    told = [part for part in _PARTS if part != "gold" or lock.gold_key in (None, key.id)]
+    if "gold" not in told:
+        found.append(OTHER_KEY)
     for task_id, task in tasks.items():
         was = lock.tasks.get(task_id)
         if was is None:
             found.append(f"{task_id} is not in the lock")
             continue
-        now = _pin(task, pins)
+        now = _pin(task, pins, key, first=lock.gold_key is None)
         found += [
-            f"{task_id}: {words} changed"
-            for part, words in _PARTS.items()
-            if getattr(was, part) != getattr(now, part)
+            f"{task_id}: {_PARTS[part]} changed" for part in told if getattr(was, part) != getattr(now, part)
         ]
         hosts = sorted({*was.recipes, *now.recipes})
         found += [

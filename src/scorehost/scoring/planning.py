@@ -72,6 +72,7 @@ def plan_score(
         asked=_lasting(asked, submissions),
         orders=tuple(_orders(chosen, submissions, subject, contents)),
         subject=subject,
+        as_first=functools.partial(subject_of, dataset, chosen.tasks, submissions, contents, first=True),
     )
 
 

@@ -6,8 +6,12 @@ import os
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from scorehost.files.names import escaped
+from scorehost.model.canonical import jcs_digest
 from scorehost.model.json import digest
 from scorehost.runs.record import DatasetRecord, MetricRecord, Subject, TaskRecord
+from scorehost.spec.digests import profile_digest, task_digest
+from scorehost.spec.gold_key import GoldFile, gold_key
 from scorehost.submissions.contents import sample_digest, submission_digest
 from scorehost.submissions.digests import file_digest
 
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 
     from scorehost.runs.record import SubmissionRecord
     from scorehost.spec.dataset import Dataset, Task
+    from scorehost.spec.gold_key import GoldKey
     from scorehost.submissions.finding import Submission
 
 HASHED_BYTES = 8 * 1024 * 1024  # a larger file counts by its size here; result.json has its full digest
@@ -29,12 +34,19 @@ Samples = dict[tuple[str, str, int], str]
 
 
 def subject_of(
-    dataset: Dataset, tasks: Iterable[Task], submissions: Sequence[Submission], contents: Samples
+    dataset: Dataset,
+    tasks: Iterable[Task],
+    submissions: Sequence[Submission],
+    contents: Samples,
+    *,
+    first: bool = False,
 ) -> Subject:
     """The records of dataset, tasks and submissions as they are now; `contents` are theirs. Blocks.
 
-    OSError when a file of a task has gone.
+    `first`: with digests as `scorehost.job/1` took them, to hold such a record against; never written.
+    OSError when a file of a task has gone, UsageError for a gold.key that cannot be used.
     """
+    key = gold_key(dataset)
     known = {task.task_id: task for task in tasks}
     held: dict[str, dict[tuple[str, int], str]] = defaultdict(dict)
     for (task_id, name, number), content in contents.items():
@@ -46,9 +58,9 @@ def subject_of(
             record = record.model_copy(update={"digest": submission_digest(held[one.name])})
         records.append(record)
     return Subject(
-        dataset=dataset_record(dataset),
-        profile=digest(dataset.profiles.model_dump(mode="json")),
-        tasks={task_id: task_record(task) for task_id, task in known.items()},
+        dataset=dataset_record(dataset, None if first else key),
+        profile=profile_digest(dataset.profiles, first=first),
+        tasks={task_id: task_record(task, key, first=first) for task_id, task in known.items()},
         submissions=tuple(records),
         samples={one.name: sum(len(numbered) for numbered in one.samples.values()) for one in submissions},
     )
@@ -66,25 +78,30 @@ def contents_of(tasks: Mapping[str, Task], submissions: Iterable[Submission]) ->
     return found
 
 
-def dataset_record(dataset: Dataset) -> DatasetRecord:
-    """Which dataset it is."""
+def dataset_record(dataset: Dataset, key: GoldKey | None) -> DatasetRecord:
+    """Which dataset it is, and which key its gold is bound under."""
     return DatasetRecord(
         root=str(dataset.root.absolute()),
         dataset_id=dataset.dataset_id,
         version=dataset.version,
         layout=dataset.layout,
+        gold_key=None if key is None else key.id,
         file=_if_there(dataset.root / FILES[dataset.layout]),
     )
 
 
-def task_record(task: Task) -> TaskRecord:
-    """Digests of one task as it is now. OSError when a file of it has gone."""
+def task_record(task: Task, key: GoldKey, *, first: bool = False) -> TaskRecord:
+    """Digests of one task as it is now, its gold's under `key`. OSError when a file of it has gone.
+
+    `first`: as `scorehost.job/1` took them.
+    """
+    run = [*task.run_code.items(), *_beside(task)]
     return TaskRecord(
         digests={
-            "spec": digest(task.spec.model_dump(mode="json")),
-            "code": _files_digest(task.code.items()),
-            "gold": _files_digest(task.gold.items()),
-            "run": _files_digest([*task.run_code.items(), *_beside(task)]) if task.run_script else "",
+            "spec": task_digest(task.spec, first=first),
+            "code": _files_digest(task.code.items(), first=first),
+            "gold": _files_digest(task.gold.items(), first=True) if first else key.digest(_gold_files(task)),
+            "run": _files_digest(run, first=first) if task.run_script else "",
         },
         files={TASK_FILE: _if_there(task.folder / TASK_FILE)},
         weight=task.spec.weight,
@@ -98,7 +115,7 @@ def task_record(task: Task) -> TaskRecord:
 
 def fingerprint(record: TaskRecord, content: str) -> str:
     """Of everything that bears on the verdict of one sample."""
-    return digest([record.digests, content])
+    return jcs_digest([record.digests, content])
 
 
 def _beside(task: Task) -> Iterable[tuple[str, Path]]:
@@ -112,8 +129,17 @@ def _if_there(path: Path) -> str:
         return ""
 
 
-def _files_digest(files: Iterable[tuple[str, Path]]) -> str:
-    return digest({name: _fingerprint(path) for name, path in files})
+def _files_digest(files: Iterable[tuple[str, Path]], *, first: bool) -> str:
+    if first:
+        return digest({name: _fingerprint(path) for name, path in files})
+    return jcs_digest({escaped(name): _fingerprint(path) for name, path in files})
+
+
+def _gold_files(task: Task) -> Iterable[GoldFile]:
+    for name, path in task.gold.items():
+        status = path.stat()
+        sha256 = None if status.st_size > HASHED_BYTES else file_digest(path).removeprefix("sha256:")
+        yield GoldFile(name, status.st_size, bool(status.st_mode & 0o100), sha256)
 
 
 def _fingerprint(path: Path) -> str:

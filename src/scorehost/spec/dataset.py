@@ -89,6 +89,7 @@ class Dataset(Frozen):
     """A dataset; `tasks` in order of id."""
 
     root: Path
+    gold_home: Path | None = None  # the folder of private gold, when one was given; gold.key lies there then
     dataset_id: str
     version: str
     description: str = ""

@@ -9,6 +9,11 @@ from pathlib import Path
 from scorehost.spec.problems import Place, Problems
 
 SOLUTIONS = ("solution", "solution-wrong")
+KEY_FILE = "gold.key"
+KEY_TEXT = "this name is kept for the secret that binds gold, which no host and no image may hold"
+KEY_HINT = (
+    "Keep the key beside dataset.yaml, or in the folder that --gold names; call any other file otherwise"
+)
 # What running Python by hand leaves behind: it is no part of a dataset, and would change its digests.
 _LEFTOVERS = {"__pycache__"}
 _STEP = 255  # bytes that a file system takes for one name
@@ -45,6 +50,9 @@ def collect(folder: Path, *, within: Path, shown: str, problems: Problems) -> di
                 if entry.name not in _LEFTOVERS:
                     waiting.append(relative)
                 continue
+            if entry.name == KEY_FILE:
+                problems.add(Place(_name(shown, relative)), "", KEY_TEXT, KEY_HINT)
+                continue
             path = _file(Path(entry.path), within, _name(shown, relative), problems)
             if path is not None:
                 found[relative] = path
@@ -77,6 +85,8 @@ def _link_fault(target: Path, home: Path) -> str:
         return "is a link to a folder"
     if not target.is_file():
         return "is a link that leads to no file"
+    if target.name == KEY_FILE:
+        return f"is a link to {KEY_FILE}"
     if target.relative_to(home).parts[0] in SOLUTIONS:
         return "is a link into a solution"
     return ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from scorehost.spec import ageval
 from scorehost.spec.bind import bind
 from scorehost.spec.dataset import Dataset, DatasetFile, Task
-from scorehost.spec.files import collect, relative_path_fault
+from scorehost.spec.files import KEY_FILE, collect, relative_path_fault
 from scorehost.spec.load_profiles import PROFILES_FILE, load_profiles
 from scorehost.spec.load_task import TASK_FILE, Surroundings, load_task
 from scorehost.spec.opening import open_kind
@@ -193,7 +193,7 @@ class _Loading:
 
     def _unknown_gold(self, names: set[str]) -> None:
         for path in sorted(self.gold.iterdir()) if self.gold is not None else ():
-            if path.name not in names and not path.name.startswith("."):
+            if path.name not in names and not path.name.startswith(".") and path.name != KEY_FILE:
                 text = "private gold for a task that the dataset does not have"
                 self.problems.add(Place(str(path)), "", text, "Name the folder as the task, or remove it")
 
@@ -242,6 +242,7 @@ class _Loading:
             warnings += ageval.warning(around.ignored | loaded.ignored, isolated=loaded.isolated)
         return Dataset(
             root=self.folder,
+            gold_home=self.gold,
             dataset_id=head.dataset_id,
             version=head.version,
             description=head.description,

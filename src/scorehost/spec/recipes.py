@@ -8,14 +8,14 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorehost.spec.files import SOLUTIONS, collect, relative_path_fault
+from scorehost.spec.files import KEY_FILE, SOLUTIONS, collect, relative_path_fault
 from scorehost.spec.problems import Place, Problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GOLD = "evaluation"
-_PRIVATE = (GOLD, *SOLUTIONS)
+_PRIVATE = (GOLD, *SOLUTIONS, KEY_FILE)
 _MAX_BYTES = 1_048_576
 _MOUNT_SOURCE = re.compile(r"--mount=\S*?\b(?:source|src)=([^,\s]+)")
 

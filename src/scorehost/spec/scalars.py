@@ -6,6 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from scorehost.model.canonical import LARGEST
+
 if TYPE_CHECKING:
     from scorehost.spec.yaml_tree import ScalarKind
 
@@ -83,6 +85,9 @@ def _number(raw: str) -> Resolved:
     if len(raw) > MAX_DIGITS:
         return Resolved("refused", None, f"is a number of more than {MAX_DIGITS} digits", "quote it")
     if _INTEGER.fullmatch(raw):
+        if abs(int(raw)) > LARGEST:
+            text = "is a whole number beyond 2^53-1, which readers of JSON round differently"
+            return Resolved("refused", None, text, "quote it")
         return Resolved("integer", int(raw))
     value = float(raw)
     if math.isfinite(value):

@@ -6,10 +6,11 @@ import stat
 from typing import TYPE_CHECKING
 
 from scorehost.files.names import escaped
+from scorehost.runs.manifest import agrees
 from scorehost.runs.reader import BadFile, Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from scorehost.runs.journal import History
     from scorehost.runs.manifest import Manifest
@@ -26,12 +27,12 @@ def damage(attempt: Attempt, history: History) -> str:
             manifest, digest = reader.manifest(attempt.place)
             if history.manifests.get(str(attempt.key), digest) != digest:
                 return "manifest.json is not what the journal says"
-            return _differing(reader, attempt, manifest)
+            return _differing(reader, attempt, manifest, reader.salts(attempt.place))
     except BadFile as error:
         return str(error)
 
 
-def _differing(reader: Reader, attempt: Attempt, manifest: Manifest) -> str:
+def _differing(reader: Reader, attempt: Attempt, manifest: Manifest, salts: Mapping[str, str]) -> str:
     listed = {
         file.path: file for file in manifest.files if file.path.startswith(tuple(f"{t}/" for t in TOPS))
     }
@@ -41,7 +42,8 @@ def _differing(reader: Reader, attempt: Attempt, manifest: Manifest) -> str:
             return f"{name} is not in its manifest"
         if kind != stat.S_IFREG:
             return f"{name} is no regular file any more"
-        if reader.identity(path) != (file.size, file.sha256):
+        size, sha256 = reader.identity(path)
+        if size != file.size or not agrees(file, sha256, salts):
             return f"{name} is not what was scored"
     return f"{min(listed)} is missing" if listed else ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,8 +20,9 @@ from scorehost.runs.folder import JobFolder
 from scorehost.runs.reading import Attempt, ReadJob, read_job
 from scorehost.runs.record import ParentRecord
 from scorehost.scoring.rescore.archive import damage, undeclared
-from scorehost.scoring.rescore.changes import Now, TaskImages
+from scorehost.scoring.rescore.changes import Now, TaskImages, roles_now
 from scorehost.scoring.subject import fingerprint, subject_of
+from scorehost.spec.gold_key import gold_key
 from scorehost.submissions.finding import Submission
 from scorehost.submissions.sample import Sample
 
@@ -43,6 +45,8 @@ _WHY = {
     "limits": "limits changed",
     "sdk": "the runner or the SDK of scorehost changed",
     "images": "an image changed",
+    "roles": "the model, parameters or adapter of a role changed",
+    "key": "it cannot be told whether the gold set changed: gold.key is another one",
     "unknown": "it is not known what scored them",
     "ERROR": "they were ERROR",
 }
@@ -102,13 +106,18 @@ class _Again:
                 for key in keys
             ),
             subject=subject,
+            as_first=functools.partial(
+                subject_of, self.chosen.dataset, tasks.values(), submissions, held, first=True
+            ),
             carried=self.carried,
             parent=ParentRecord(job_id=self.parent.folder.job_id, root_hash=self.parent.history.last),
         )
 
     def _to_score(self, attempts: list[Attempt]) -> list[Attempt]:
-        tools = Tools.read()
-        now: dict[str, Now] = {}
+        tools, now = Tools.read(), dict[str, Now]()
+        dataset, changed = self.chosen.dataset, self.chosen.asked.changed
+        key = gold_key(dataset) if changed else None
+        roles = roles_now(dataset) if changed else {}
         again: list[Attempt] = []
         unarchived: list[str] = []
         why: Counter[str] = Counter()
@@ -117,12 +126,12 @@ class _Again:
                 self.carried[one.key] = one.folder
                 unarchived.append(str(one.key))
                 continue
-            if not self.chosen.asked.changed:
+            if key is None:
                 again.append(one)
                 continue
             task_id = one.key.task_id
             if task_id not in now:
-                now[task_id] = Now(self.tasks[task_id], tools, self.images.get(task_id, {}))
+                now[task_id] = Now(self.tasks[task_id], tools, key, self.images.get(task_id, {}), roles)
             parts = (
                 ("ERROR",)
                 if one.result.status == "ERROR"
@@ -138,7 +147,7 @@ class _Again:
                 f"{len(unarchived)} of {len(attempts)} attempts ended before a submission was archived and "
                 f"stand unchanged, such as {unarchived[0]}; `scorehost run` scores the submission itself."
             )
-        if self.chosen.asked.changed:
+        if changed:
             reasons = ", ".join(f"{count} since {_WHY[part]}" for part, count in sorted(why.items()))
             told = f": {reasons}" if reasons else ", since nothing changed"
             self.warn(f"{len(again)} of {len(attempts)} attempts are scored again{told}")
