@@ -172,11 +172,10 @@ class Channel:
 
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Dict[str, Any]] = loop.create_future()
-        settle = lambda reply: None if future.done() else future.set_result(reply)  # noqa: E731
 
         def deliver(reply: Dict[str, Any]) -> None:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(settle, reply)
+                loop.call_soon_threadsafe(lambda: future.cancelled() or future.set_result(reply))  # type: ignore[func-returns-value]
 
         number = self._request(message, stdin, deliver)
         try:
