@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,11 +88,14 @@ def write_submission(root: Path, files: Mapping[str, bytes | str] | None = None)
 
 
 @asynccontextmanager
-async def bench_for(engine: Engine, dataset: Dataset, job_id: str, runs: Path) -> AsyncIterator[Resources]:
+async def bench_for(
+    engine: Engine, dataset: Dataset, job_id: str, runs: Path, say: Callable[[str], None] | None = None
+) -> AsyncIterator[Resources]:
     """A bench whose job folder lies below `runs`."""
     folder = runs / job_id
     folder.mkdir(parents=True, exist_ok=True)
-    async with open_resources(engine, dataset, job_id=job_id, folder=folder) as bench:
+    say = say or (lambda _: None)
+    async with open_resources(engine, dataset, job_id=job_id, folder=folder, say=say) as bench:
         yield bench
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import stat
-from importlib.machinery import ExtensionFileLoader, SourceFileLoader, SourcelessFileLoader
 
 from scorehost_sdk.feed import FULL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Optional, Tuple
+    from typing import Dict, Iterator, List, Optional, Tuple
 
     Facts = Tuple[int, ...]  # of a path: what changes when the content does, or the access to it
     File = Tuple[bytes, bytes, Facts]  # path, `x` or `-`, facts
@@ -50,11 +48,6 @@ class Tree:
         for place in (root, os.path.join(root, FULL), self._folder):
             if os.path.lexists(place):
                 self._seen[os.fsencode(place)] = _facts(os.lstat(place))
-
-    @property
-    def seen(self) -> Dict[bytes, Facts]:
-        """The states of the first look, by path; of an own folder only."""
-        return self._seen
 
     def _as_seen(self) -> bool:
         try:
@@ -97,34 +90,3 @@ class Tree:
 
 def _facts(status: os.stat_result) -> Facts:
     return (status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-def close_imports(root: str, seen: Dict[bytes, Facts]) -> None:
-    """No module below `root` is imported any more unless it is as it was `seen`; `output` is not meant.
-
-    A child of the evaluator has its user, so it could rewrite what the evaluator imports afterwards: code in
-    this process, which could then speak for the runner and say that nothing changed.
-    """
-
-    def refuse_changed(path: str) -> None:
-        place = os.path.abspath(path)
-        if not place.startswith(root + "/") or place.startswith(root + "/output/"):
-            return
-        if seen.get(os.fsencode(place)) != _facts(os.lstat(place)):
-            raise PermissionError(errno.EACCES, "changed since the evaluation began", path)
-
-    def checked_data(loader: Any, path: str) -> bytes:
-        data: bytes = plain_data(loader, path)
-        refuse_changed(path)  # after it was read: what was swapped before and back again has another state
-        return data
-
-    def checked_module(loader: Any, spec: Any) -> Any:
-        refuse_changed(spec.origin)
-        return plain_module(loader, spec)
-
-    sources: Tuple[Any, ...] = (SourceFileLoader, SourcelessFileLoader)
-    extensions: Any = ExtensionFileLoader
-    plain_data, plain_module = sources[0].get_data, extensions.create_module
-    for loaders in sources:
-        loaders.get_data = checked_data
-    extensions.create_module = checked_module

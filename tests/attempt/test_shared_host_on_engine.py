@@ -152,7 +152,7 @@ def test_a_daemon_of_the_run_phase_and_what_it_wrote_are_gone_when_gold_comes(tm
     metrics = made.result["metrics"]
     assert metrics["run_saw"] == "[]"  # neither gold nor evaluator were there
     assert metrics["alive"] == 0
-    assert metrics["processes"] == 2  # the engine's init and the runner
+    assert metrics["processes"] == 3  # the engine's init, the keeper, the evaluator
     assert metrics["found"] == {
         "/tmp": [],
         "/dev/shm": [],

@@ -14,6 +14,7 @@ from archived import Archiving
 from scripted_jobs import Script, make_dataset, make_task, run
 
 from scorehost.api.running import resolved
+from scorehost.audit import staging
 from scorehost.audit.asking import with_made_up
 from scorehost.audit.report import report_of, told_before
 from scorehost.errors import UsageError
@@ -188,3 +189,22 @@ def test_what_an_audit_staged_that_may_go_on_never_goes_with_another(dataset, re
     (job / "job.json").write_text(text)
     audited(dataset, sound)
     assert place.exists()
+
+
+@pytest.mark.parametrize(("place_ends", "job_ends"), [("0000", "ffff"), ("ffff", "0000")])
+def test_a_place_stays_for_the_job_that_names_it_also_when_both_were_made_in_one_second(
+    dataset, monkeypatch, place_ends, job_ends
+):
+    out = dataset.root / "runs"
+    monkeypatch.setattr(staging, "new_job_id", lambda: f"20261201-012500-{place_ends}")
+    with staging.staging_place(out) as place:
+        job = out / f"20261201-012500-{job_ends}"
+        job.mkdir()
+        (job / "job.json").write_text(json.dumps({"asked": {"staged": str(place)}}))
+    assert place.is_dir()
+
+
+def test_a_place_that_its_audit_took_away_is_no_error_at_the_end(dataset):
+    with staging.staging_place(dataset.root / "runs") as place:
+        staging.remove_staged(place)
+    assert not place.exists()

@@ -13,6 +13,7 @@ from chaos_kit import ALONE, BESIDE, ROUNDS, Findings, left_on_engine, scorehost
 from scorehost.attempt import score
 from scorehost.engine.opening import open_engine
 from scorehost.hosts import clean, host
+from scorehost.jobs import ledger
 from scorehost.runs import journal
 from scorehost.runs.folder import find_job
 
@@ -48,7 +49,7 @@ def wall(monkeypatch):
         moment = datetime.now(UTC) - timedelta(hours=len(readings) % 2)
         return moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
-    for module in (journal, score, host):
+    for module in (journal, ledger, score, host):
         monkeypatch.setattr(module, "utc_now", stepping)
     return readings
 

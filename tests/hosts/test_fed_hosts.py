@@ -76,11 +76,11 @@ async def test_only_what_goes_wrong_before_the_runner_greets_is_no_fault_of_the_
     assert (made.kind, made.result.error.blame.value) == (kind, blame), made.result.error
 
 
-async def test_the_files_of_an_evaluator_that_starts_programs_are_uploaded(tmp_path, job_id):
+async def test_the_files_of_an_evaluator_that_starts_programs_need_no_upload_either(tmp_path, job_id):
     root = write_task(tmp_path / "d", "import subprocess\n", gold={"gold.txt": SMALL})
     async with memory_engine() as engine:
         scored = await scored_on(engine, root, write_submission(tmp_path / "s"), tmp_path / "runs", job_id)
-        assert (scored.result.status, engine.calls["upload"]) == ("PASS", 1)
+        assert (scored.result.status, engine.calls["upload"]) == ("PASS", 0)
 
 
 async def scored(tmp_path, job_id, evaluator, gold=SMALL, **spec):
@@ -91,7 +91,7 @@ async def scored(tmp_path, job_id, evaluator, gold=SMALL, **spec):
 
 CLOSED = """
 import os
-programs = __import__('sub' + 'process')  # unseen: a host whose evaluator starts programs is not fed
+import subprocess as programs
 PROBE = '''
 import errno, os
 def tried(do):
@@ -172,7 +172,7 @@ async def test_a_result_after_a_change_of_the_gold_does_not_count_though_it_was_
 
 BLINDS = """
 import os, sys
-programs = __import__("sub" + "process")
+import subprocess as programs
 CHILD = '''
 import os, resource
 path = "/attempt/evaluation/gold.txt"
@@ -239,11 +239,11 @@ async def test_what_is_written_into_a_closed_folder_is_no_lack_of_scratch_space(
 
 ODD = """
 import json, os, sys
-processes = __import__("multi" + "processing")
+import multiprocessing as processes
 def child(queue):
     queue.put(sys.argv)
 def evaluate(inputs):
-    context = processes.get_context("sp" + "awn")
+    context = processes.get_context("spawn")
     queue = context.Queue()
     process = context.Process(target=child, args=(queue,))
     process.start()

@@ -16,7 +16,7 @@ from scorehost.engine.memory import MemoryEngine
 from scorehost.files.tree import ChangedWhileSent, Entry, Tree
 from scorehost.hosts.blueprint import FED_INODES, Blueprint
 from scorehost.hosts.cargo import tools
-from scorehost.hosts.feed import MAX_BYTES, MAX_NODES, feed, is_small, starts_programs
+from scorehost.hosts.feed import MAX_BYTES, MAX_NODES, feed, is_small
 from scorehost.model.limits import Limits
 from scorehost_sdk.feed import FULL, fill, load, pass_tick, tick
 from scorehost_sdk.trees import Tree as HostTree
@@ -169,25 +169,6 @@ def test_small_is_what_fits_beside_runner_and_sdk(tmp_path):
     assert not is_small(trees_of(tmp_path, MAX_NODES - 1, 1))
     assert is_small(trees_of(tmp_path, 1, MAX_BYTES))
     assert not is_small(trees_of(tmp_path, 1, MAX_BYTES + 1))
-
-
-@pytest.mark.parametrize(
-    ("code", "starts"),
-    [
-        ("import subprocess", True),
-        ("from multiprocessing import Pool", True),
-        ("os.system('make')", True),
-        ("os.execvp('sh', ['sh'])", True),
-        ("asyncio.create_subprocess_exec('sh')", True),
-        ("pid = os.fork()", True),
-        ("inputs['scoring'].exec(None, ['make'])", False),
-        ("with inputs['scoring'].open('work', ['sh']) as shell: pass", False),
-        ("exec(open('x').read())", False),
-    ],
-)
-def test_an_evaluator_that_starts_programs_is_told_by_its_code(tmp_path, code, starts):
-    lib = entry(tmp_path, "lib/a.py", code.encode())
-    assert starts_programs(Tree((entry(tmp_path, "evaluator.py", b"import lib.a"), lib))) is starts
 
 
 def test_the_place_for_files_holds_runner_sdk_and_the_largest_small_cargo():

@@ -36,12 +36,23 @@ from scorehost.hosts.frames import (
 KEY = bytes(range(16))
 HELLO = {"kind": "hello", "python": "3.11.2", "trees": {}}
 USAGE = {"peak_memory_bytes": None, "cpu_seconds": 1}
-RESULT = {"kind": "result", "value": {"status": "PASS"}, "usage": USAGE, "trees": {}}
+RESULT = {"kind": "result", "value": {"status": "PASS"}}
+ENDED = {
+    "kind": "ended",
+    "status": 0,
+    "stopped": False,
+    "broken": False,
+    "oom_kills": 0,
+    "usage": USAGE,
+    "trees": {"/a": "sha256:0"},
+}
 
 
-def framed(document, counter, key=KEY):
+def framed(document, counter, key=KEY, who=None):
     """A frame as docs/architecture.md spells it, without the code under test."""
-    body = document if isinstance(document, bytes) else json.dumps(document).encode()
+    if who is None:
+        who = b"k" if isinstance(document, dict) and document.get("kind") in ("hello", "ended") else b"e"
+    body = who + (document if isinstance(document, bytes) else json.dumps(document).encode())
     mac = hmac.new(key, counter.to_bytes(8, "big") + body, hashlib.sha256).hexdigest().encode()
     return (64 + len(body)).to_bytes(4, "big") + mac + body
 
@@ -77,14 +88,14 @@ def test_an_exec_arrives_as_it_was_sent():
     )
 
 
-@given(cuts=st.lists(st.integers(0, 700), max_size=8))
+@given(cuts=st.lists(st.integers(0, 900), max_size=8))
 def test_frames_are_whole_however_their_bytes_are_cut(cuts):
-    data = stream(HELLO, run(1), request("log", 2, text="é"), RESULT)
+    data = stream(HELLO, run(1), request("log", 2, text="é"), RESULT, ENDED)
     reader, frames, start = FrameReader(KEY), [], 0
     for end in [*sorted(cuts), len(data)]:
         frames += reader.feed(data[start:end])
         start = max(start, end)
-    assert [frame.kind for frame in frames] == ["hello", "exec", "log", "result"]
+    assert [frame.kind for frame in frames] == ["hello", "exec", "log", "result", "ended"]
     assert reader.ended
     assert not reader.mid_frame
 
@@ -151,11 +162,36 @@ def test_a_frame_without_a_body_is_refused(size):
         FrameReader(KEY).feed(size.to_bytes(4, "big") + b"0" * size)
 
 
-def test_nothing_may_follow_a_result():
+@pytest.mark.parametrize("more", [run(1), request("log", 1, text=""), RESULT], ids=["exec", "log", "result"])
+def test_only_the_keepers_last_word_may_follow_a_result(more):
+    with pytest.raises(ChannelViolation, match="after its result"):
+        read(HELLO, RESULT, more)
+    assert read(HELLO, RESULT, ENDED)[-1].kind == "ended"
+
+
+@pytest.mark.parametrize("last", [(RESULT, ENDED), (ENDED,)], ids=["result", "none"])
+def test_nothing_may_follow_the_keepers_last_word(last):
     reader = FrameReader(KEY)
-    reader.feed(stream(HELLO, RESULT))
-    with pytest.raises(ChannelViolation, match="after the result"):
+    reader.feed(stream(HELLO, *last))
+    assert reader.ended
+    with pytest.raises(ChannelViolation, match="last word"):
         reader.feed(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("document", "who"),
+    [(ENDED, b"e"), (RESULT, b"k"), (run(1), b"k"), (RESULT, b"x"), (ENDED, b"{")],
+    ids=["the end told by the evaluator", "a result of the keeper's", "its exec", "nobody", "no letter"],
+)
+def test_keeper_and_evaluator_cannot_speak_for_each_other(document, who):
+    with pytest.raises(ChannelViolation, match="keeper"):
+        FrameReader(KEY).feed(stream(HELLO) + framed(document, 1, who=who))
+
+
+def test_the_word_that_time_is_over_is_no_reply():
+    data = FrameWriter(KEY).time_is_over()
+    assert data[4:68] == hmac.new(KEY, b"time" + bytes(8) + data[68:], "sha256").hexdigest().encode()
+    assert json.loads(data[68:]) == {"kind": "time"}
 
 
 @pytest.mark.parametrize(
@@ -200,13 +236,14 @@ def test_frames_out_of_order_are_refused(documents):
         request("send", 1, process=1, data=base64.b64encode(b"x" * (MAX_PART + 1)).decode()),
         request("write_file", 1, name=None, path="", data="", more=False),
         {**RESULT, "value": ["PASS"]},
-        {**RESULT, "usage": {"peak_memory_bytes": -1, "cpu_seconds": None}},
+        {**RESULT, "trees": {}},
+        {**ENDED, "usage": {"peak_memory_bytes": -1, "cpu_seconds": None}},
+        {**ENDED, "status": 256},
+        {key: value for key, value in ENDED.items() if key != "trees"},
         {**RESULT, "id": 1},
         {
             "kind": "failed",
             "error": {"kind": "PASS", "type": "", "place": "", "message": ""},
-            "usage": USAGE,
-            "trees": {},
         },
         [],
         b"{",
@@ -256,7 +293,7 @@ def test_a_result_keeps_what_the_evaluator_returned():
 
 def test_a_failure_is_read():
     error = {"kind": "evaluator_exception", "type": "ValueError", "place": "evaluator.py:3", "message": "m"}
-    _, frame = read(HELLO, {"kind": "failed", "error": error, "usage": USAGE, "trees": {"/a": "sha256:0"}})
+    _, frame = read(HELLO, {"kind": "failed", "error": error})
     assert isinstance(frame, FailedFrame)
     assert frame.error.model_dump() == error
 
@@ -291,6 +328,7 @@ def test_start_hands_over_the_key_and_all_fields():
         "roles": [],
         "phase": "evaluate",
         "fed": False,
+        "alone": False,
         "trees": ["/attempt/task"],
         "limits": {
             "metrics_bytes": 1048576,

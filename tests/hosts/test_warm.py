@@ -46,13 +46,14 @@ class Trial:
         return await score(self.bench, order, self.folder / key.folder, lambda _kind, _fields: None)
 
     async def spares(self, count: int):
-        """The spare hosts of this job, once there are `count` that run."""
+        """The spare hosts of this job, once there are `count` that run, and those that served have left."""
         with anyio.fail_after(20):
             while True:
+                settled = not self.bench.leaving.going
                 found = await self.engine.list_containers(
                     {labels.JOB: self.bench.job_id, labels.SLOT: "spare"}
                 )
-                if sum(row.running for row in found) >= count:
+                if settled and sum(row.running for row in found) >= count:
                     return found
                 await anyio.sleep(0.05)
 

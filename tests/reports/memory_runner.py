@@ -53,8 +53,10 @@ async def memory_engine(runner=None):
         yield engine
 
 
-async def scored_on(engine, root, submission, runs, job_id, *, meet=None):
-    """One attempt of the dataset's only task on an engine; `meet` is called with each phase at its begin."""
+async def scored_on(engine, root, submission, runs, job_id, *, meet=None, say=None):
+    """One attempt of the dataset's only task on an engine; `meet` is called with each phase at its begin,
+    `say` with what is told to who runs the job.
+    """
     dataset = load_dataset(root)
     (task,) = dataset.tasks.values()
     key = AttemptKey(task_id=task.task_id, submission="s")
@@ -65,7 +67,7 @@ async def scored_on(engine, root, submission, runs, job_id, *, meet=None):
         if kind == "phase" and meet is not None:
             meet(fields["phase"])
 
-    async with bench_for(engine, dataset, job_id, runs) as bench:
+    async with bench_for(engine, dataset, job_id, runs, say) as bench:
         folder = runs / job_id / "attempts" / key.folder
         order = Order(key, Work(task, Sample(submission)))
         result = await score(bench, order, folder, emit)

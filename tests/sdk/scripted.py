@@ -14,6 +14,7 @@ from pathlib import Path
 import scorehost_sdk
 from scorehost.hosts.frames import (
     ChannelViolation,
+    Ended,
     FailedFrame,
     FrameReader,
     FrameWriter,
@@ -42,6 +43,7 @@ class Outcome:
 
     hello: Hello | None = None
     last: ResultFrame | FailedFrame | None = None
+    ended: Ended | None = None  # the keeper's last word
     requests: list = field(default_factory=list)
     violation: str | None = None
     log: bytes = b""
@@ -101,6 +103,7 @@ def evaluate(
     hang_up=False,
     prepare=None,
     user=None,
+    over_after=None,
     **files: str,
 ) -> Outcome:
     """Runs `evaluator` to its end, `seconds` at most.
@@ -109,7 +112,7 @@ def evaluate(
     With `answered_late` so many requests are collected, then answered from the last to the first. With
     `hang_up` the controller goes away when the time is over, else the runner is killed then. `files` are
     further modules of the task, `__` for `/`. `prepare(attempt)` may change the folder before the start.
-    `user` is who runs it, when the test runs as root.
+    `user` is who runs it, when the test runs as root. After `over_after` seconds it hears that time is over.
     """
     attempt = lay_out(root, evaluator, **files)
     if prepare is not None:
@@ -136,10 +139,14 @@ def evaluate(
     )
     controller = _Controller(process, raw or answer, raw is not None, answered_late)
     controller.write(controller.writer.start(start))
+    if over_after is not None and controller.listen(time.monotonic() + over_after):
+        controller.write(controller.writer.time_is_over())
     if controller.listen(time.monotonic() + seconds):
         process.stdin.close() if hang_up else process.kill()
     outcome = controller.outcome
     outcome.exit_code = process.wait(20)
+    # The keeper's mark says that the log ends there. What a stray child wrote may come after it.
+    outcome.log = outcome.log.replace(controller.reader.end_of_log(), b"")[-1_000_000:]
     if outcome.last is not None:
         outcome.seconds_after_last = time.monotonic() - controller.last_at
     for pipe in (process.stdin, process.stdout, process.stderr):
@@ -174,7 +181,7 @@ class _Controller:
         return bool(selector.get_map())
 
     def _log(self, data):
-        self.outcome.log = (self.outcome.log + data)[-1_000_000:]
+        self.outcome.log = (self.outcome.log + data)[-1_001_000:]
         return True
 
     def _hear(self, data):
@@ -186,6 +193,8 @@ class _Controller:
         for frame in frames:
             if isinstance(frame, Hello):
                 self.outcome.hello = frame
+            elif isinstance(frame, Ended):
+                self.outcome.ended = frame
             elif isinstance(frame, (ResultFrame, FailedFrame)):
                 self.outcome.last, self.last_at = frame, time.monotonic()
             else:

@@ -24,6 +24,7 @@ from scorehost.hosts.admission import MemoryPool
 from scorehost.hosts.clean import clean, clean_job
 from scorehost.hosts.host import Site
 from scorehost.hosts.images import Images
+from scorehost.hosts.leaving import Leaving, leaving_hosts
 from scorehost.hosts.memory_watch import MemoryWatch, watch_memory
 from scorehost.hosts.warm import Wanted, WarmHosts, warm_hosts
 from scorehost.model.masking import Masker
@@ -56,6 +57,7 @@ class Resources:
     memory: MemoryWatch
     pool: MemoryPool
     blobs: Blobs
+    leaving: Leaving
     tools: Tools
     versions: Versions
     profile: str
@@ -153,6 +155,7 @@ async def open_resources(
         async with (
             nullcontext(writer) if writer is not None else open_writer(folder) as writes,
             watch_memory(engine, job_id) as memory,
+            leaving_hosts(pool) as leaving,
             warm_hosts(
                 Site(
                     engine,
@@ -162,6 +165,7 @@ async def open_resources(
                     warn=say,
                     timing=lambda _phase, _seconds: None,
                     starts=starts,
+                    leaving=leaving,
                 ),
                 pool,
                 tools=tools.tools,
@@ -191,6 +195,7 @@ async def open_resources(
                 keep=keep,
                 upcoming=upcoming,
                 starts=starts,
+                leaving=leaving,
                 agents=agents,
                 writer=writes,
             )

@@ -166,6 +166,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         timing=progress.spent,
         keeper=progress.keeper,
         starts=resources.starts,
+        leaving=resources.leaving,
     )
     with progress.timed("prepare"):
         progress.trees = trees = await resources.trees(task)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 KIT = "kit.json"
 PLACE = "audits"  # beside the jobs
+_SECOND = len("20261201-012500")  # of an id; what follows is random
 ORPHAN_SECONDS = 86_400.0  # for places without a claim, as earlier versions made them
 
 
@@ -96,8 +97,11 @@ def staging_place(out: Path) -> Iterator[Path]:
     top = out.absolute() / PLACE
 
     def named(place: Path) -> bool:
-        # The audit's job is made later than its place, and ids sort by time.
-        later = (job_id for job_id in job_ids(out) if job_id >= place.name)
+        if not place.exists():
+            return True  # its audit is done with it, and took it away
+        # The audit's job is made later than its place, and ids begin with the second.
+        since = place.name[:_SECOND]
+        later = (job_id for job_id in job_ids(out) if job_id[:_SECOND] >= since)
         return any(_place_of(out / job_id) == place.name for job_id in later)
 
     with made_folder(top, new_job_id(), "audit", keep=named) as place:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from scorehost.engine.memory_process import Context
 
 ROOT = "/attempt"
+_LAST, _KEEPERS = ("result", "failed"), ("usage", "trees")
 _FED = "-c"  # the word in the command of a host that takes its files from its standard input
 
 
@@ -39,12 +40,33 @@ class MemoryRunner:
         return runner
 
     async def say(self, document: dict[str, Any]) -> None:
-        """Sends one frame, authenticated and counted."""
-        body = json.dumps(document).encode()
-        key, counter = bytes.fromhex(self.start["key"]), self._sent.to_bytes(8, "big")
+        """Sends one frame, as the keeper sends it. A result or a failure has the keeper's last word after it:
+        its `trees` and `usage` go there.
+        """
+        ended = {name: document[name] for name in _KEEPERS if name in document}
+        if document["kind"] not in _LAST:
+            await self._frame(document)
+            return
+        await self._frame({name: value for name, value in document.items() if name not in _KEEPERS})
+        await self.vouch(**ended)
+
+    async def vouch(self, *, status: int = 0, **told: Any) -> None:
+        """Sends the keeper's last word, and the end of the log."""
+        usage = {"peak_memory_bytes": None, "cpu_seconds": None}
+        facts = {"stopped": False, "broken": False, "oom_kills": 0, "usage": usage, "trees": self.trees}
+        await self._frame({"kind": "ended", "status": status, **facts, **told})
+        await self.context.write_error(b"\0scorehost " + self._mac(b"log", 0, b"") + b"\n")
+
+    async def _frame(self, document: dict[str, Any]) -> None:
+        who = b"k" if document["kind"] in {"hello", "ended"} else b"e"
+        body = who + json.dumps(document).encode()
+        mac = self._mac(b"", self._sent, body)
         self._sent += 1
-        mac = hmac.new(key, counter + body, hashlib.sha256).hexdigest().encode()
         await self.context.write((64 + len(body)).to_bytes(4, "big") + mac + body)
+
+    def _mac(self, label: bytes, counter: int, body: bytes) -> bytes:
+        said = label + counter.to_bytes(8, "big") + body
+        return hmac.new(bytes.fromhex(self.start["key"]), said, hashlib.sha256).hexdigest().encode()
 
 
 def digest_of(files: MemoryFiles, folder: str) -> str:

@@ -46,6 +46,10 @@ class MemoryPool:
         self._free -= size
         return True
 
+    def hold(self, size: int) -> None:
+        """Takes `size` bytes that are in use, whether they are free or not; the caller gives them back."""
+        self._free -= size
+
     async def _take(self, size: int) -> None:
         if self.try_take(size):
             return

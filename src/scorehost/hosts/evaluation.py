@@ -66,7 +66,8 @@ class Evaluation:
 
 
 async def evaluate(order: Evaluation) -> dict[str, Any]:
-    """What the evaluator returned, not yet judged; every host that was made for it is removed before.
+    """What the evaluator returned, not yet judged. Every host that was made for it is removed before, or is
+    on its way out once the keeper has vouched for the evaluator's end.
 
     Raises AttemptFailed, EngineUnreachable, EngineTimeout.
     """
@@ -118,8 +119,9 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
         order.begun()
 
     async def leave_named() -> None:
-        # Nobody asks for them any more: they go while the runner ends, which takes as long.
+        # Nobody asks for them any more: they go while the evaluator ends.
         await named.read_usage()
+        named.have_served()
         await named.remove()
 
     dialogue = Dialogue(
@@ -134,6 +136,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
             trees=tuple(f"{ROOT}/{folder}" for folder in trees),
             roles=order.roles,
             fed=live.host.blueprint.fed,
+            alone=True,
         ),
         before=live.before,
         after=live.after,
@@ -158,6 +161,8 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
         if error.failure.kind == "upload_damaged":
             await _refuse_changed(trees, error)
         raise
+    finally:
+        live.host.served = dialogue.vouched
 
 
 async def _refuse_changed(trees: Mapping[str, Tree], error: AttemptFailed) -> None:

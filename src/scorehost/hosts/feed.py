@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from collections.abc import Iterable, Mapping
 
 from scorehost.files.tree import Tree, pieces
@@ -15,10 +14,6 @@ from scorehost.model.limits import MIB
 MAX_BYTES = MIB
 MAX_NODES = 256  # files and folders
 _LOADER = "scorehost_sdk/feed.py"
-# Ways to start a program of one's own. What merely looks like one costs an upload and nothing else.
-_STARTS = re.compile(
-    rb"subprocess|multiprocessing|ProcessPool|popen|os\.system|fork|spawn|exec[lv]|pexpect|\bpty\b"
-)
 
 
 def is_small(trees: Mapping[str, Tree]) -> bool:
@@ -26,16 +21,6 @@ def is_small(trees: Mapping[str, Tree]) -> bool:
     cargo = [tree for folder, tree in trees.items() if folder != TOOLS]
     nodes = sum(1 + len(tree.entries) + len(tree.all_folders) for tree in cargo)
     return nodes <= MAX_NODES and sum(tree.size for tree in cargo) <= MAX_BYTES
-
-
-@functools.lru_cache(maxsize=1024)
-def starts_programs(code: Tree) -> bool:
-    """Whether an evaluator's code looks as if it starts programs, which would have its user.
-
-    They could write to files that belong to that user, as those of a fed host do; to an upload they cannot.
-    Raises ChangedWhileSent when a file is not what its entry says.
-    """
-    return any(_STARTS.search(b"".join(pieces(entry, entry.path))) for entry in code.entries)
 
 
 @functools.lru_cache(maxsize=4)

@@ -23,6 +23,7 @@ from scorehost.hosts.messages import (
     MAX_STDIN,
     Close,
     CloseStdin,
+    Ended,
     Exec,
     FailedError,
     FailedFrame,
@@ -58,6 +59,7 @@ __all__ = [
     "ChannelViolation",
     "Close",
     "CloseStdin",
+    "Ended",
     "Exec",
     "FailedError",
     "FailedFrame",
@@ -85,7 +87,8 @@ Refusal = Literal[
     "UnknownEnvironment", "UnknownRole", "HostLost", "ScoringError", "LimitReached", "AdapterFault"
 ]
 _MAC_DIGITS = 64
-_REPLY_LABEL = b"reply"
+_REPLY_LABEL, _TIME_LABEL, _LOG_LABEL = b"reply", b"time", b"log"
+KEEPER, EVALUATOR = b"k", b"e"  # who speaks in a frame of the runner
 # What a small frame can unfold to in memory is bounded by its containers: an empty list costs two bytes here
 # and 64 there.
 _MAX_CONTAINERS = 2_000_000
@@ -149,9 +152,13 @@ class FrameWriter:
         told = {"type": error, "message": message, **({"kind": kind} if kind else {})}
         return self._authentic({"kind": "reply", "id": request, "ok": False, "error": told})
 
-    def _authentic(self, document: dict[str, Any]) -> bytes:
+    def time_is_over(self) -> bytes:
+        """Has the keeper end the evaluation, unless it has ended by then."""
+        return self._authentic({"kind": "time"}, _TIME_LABEL)
+
+    def _authentic(self, document: dict[str, Any], label: bytes = _REPLY_LABEL) -> bytes:
         body = json.dumps(document, allow_nan=False).encode("ascii")
-        frame = _framed(_mac(self._key, _REPLY_LABEL, self._counter, body), body)
+        frame = _framed(_mac(self._key, label, self._counter, body), body)
         self._counter += 1  # only now: a frame that was too large was not sent
         return frame
 
@@ -168,7 +175,8 @@ class FrameReader:
         self._greeted = False
         self._parts: bytearray | None = None
         self._broken: str | None = None
-        self.ended = False  # a result or a failure has been read
+        self.ended = False  # the keeper's last word has been read
+        self._told = False  # a result or a failure has been read
 
     @property
     def greeted(self) -> bool:
@@ -190,8 +198,9 @@ class FrameReader:
         frames: list[RunnerFrame] = []
         self._buffer += data
         try:
-            while (body := self._next_body()) is not None:
-                frame = self._accept(self._validated(body))
+            while (spoken := self._next_body()) is not None:
+                who, body = spoken
+                frame = self._accept(who, self._validated(body))
                 if frame is not None:
                     frames.append(frame)
         except ChannelViolation as violation:
@@ -201,13 +210,17 @@ class FrameReader:
             raise
         return frames
 
-    def _next_body(self) -> bytes | None:
+    def end_of_log(self) -> bytes:
+        """What the keeper writes to the log after its last word: nothing follows it there."""
+        return b"\0scorehost " + _mac(self._key, _LOG_LABEL, 0, b"") + b"\n"
+
+    def _next_body(self) -> tuple[bytes, bytes] | None:
         if self.ended and self._buffer:
-            raise ChannelViolation("bytes after the result")
+            raise ChannelViolation("bytes after the keeper's last word")
         if len(self._buffer) < 4:  # noqa: PLR2004 - the length's own size
             return None
         size = int.from_bytes(self._buffer[:4], "big")
-        if not _MAC_DIGITS < size <= self._max:
+        if not _MAC_DIGITS + 1 < size <= self._max:
             raise ChannelViolation(f"a frame that says it has {size} bytes; at most {self._max} are allowed")
         if len(self._buffer) < 4 + size:
             return None
@@ -217,7 +230,7 @@ class FrameReader:
         if not hmac.compare_digest(mac, _mac(self._key, b"", self._counter, body)):
             raise WrongMac("a frame that the runner did not make, or not in this place")
         self._counter += 1
-        return body
+        return body[:1], body[1:]
 
     def _validated(self, body: bytes) -> RunnerFrame | StdinPart:
         if body.count(b"[") + body.count(b"{") > _MAX_CONTAINERS:
@@ -233,18 +246,27 @@ class FrameReader:
             )
             raise ChannelViolation(f"a frame of no known form ({', '.join(kinds)[:200]})") from None
 
-    def _accept(self, frame: RunnerFrame | StdinPart) -> RunnerFrame | None:
+    def _accept(self, who: bytes, frame: RunnerFrame | StdinPart) -> RunnerFrame | None:
+        if (who == KEEPER) != isinstance(frame, (Hello, Ended)) or who not in {KEEPER, EVALUATOR}:
+            raise ChannelViolation("the evaluator said what only its keeper may say, or the other way round")
         if isinstance(frame, Hello) == self._greeted:
             raise ChannelViolation("a second hello" if self._greeted else "a frame before hello")
         self._greeted = True
+        if isinstance(frame, Ended):
+            self.ended = True
+        if isinstance(frame, (Hello, Ended)):
+            return frame
+        if self._told:
+            raise ChannelViolation("the evaluator spoke on after its result")
+        return self._asked(frame)
+
+    def _asked(self, frame: ResultFrame | FailedFrame | Request | StdinPart) -> RunnerFrame | None:
         if self._parts is not None and not (
             isinstance(frame, (StdinPart, Exec)) and frame.id == self._last_id
         ):
             raise ChannelViolation("parts of stdin without their exec")
-        if isinstance(frame, Hello):
-            return frame
         if isinstance(frame, (ResultFrame, FailedFrame)):
-            self.ended = True
+            self._told = True
             return frame
         if self._parts is None and frame.id <= self._last_id:
             raise ChannelViolation("a request with an id that has been used")

@@ -24,6 +24,7 @@ from scorehost.hosts.blueprint import Blueprint, Users
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.kept import Keeper
 from scorehost.hosts.labels import RECIPE, host_labels
+from scorehost.hosts.leaving import Leaving
 from scorehost.hosts.memory_watch import MemoryWatch
 from scorehost.hosts.usage import Usage, read_usage
 from scorehost.model.failure import Phase, failure
@@ -56,6 +57,7 @@ class Host:
     ended: str = ""
     told: bool = False  # the evaluator knows that it ended
     usage: Usage = field(default_factory=Usage)
+    served: bool = False  # its work is done and nothing of the evaluation lives: nobody waits for its removal
 
     @property
     def flooded(self) -> bool:
@@ -118,6 +120,7 @@ class Site:
     timing: Callable[[str, float], None]
     keeper: Keeper | None = None  # takes hosts in place of their removal
     starts: anyio.CapacityLimiter | None = None  # how many hosts of all attempts may be starting at a time
+    leaving: Leaving | None = None  # removes hosts that have served
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -211,6 +214,9 @@ async def _removed(site: Site, host: Host) -> None:
         site.keeper.take(host)
         host.memory.forget(host.container)
         return
+    with site.timed("cleanup"):
+        if host.served and site.leaving is not None and site.leaving.take(host):
+            return
     lost = f"{host.name} was not removed; run `scorehost clean --job {site.job}`"
     with site.timed("cleanup"), anyio.CancelScope(shield=True) as scope:
         scope.deadline = anyio.current_time() + CLEANUP_SECONDS

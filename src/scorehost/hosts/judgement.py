@@ -61,6 +61,11 @@ def judged(ending: Ending) -> Failure:
     return failure(Phase.EVALUATE, "evaluator_exit", text)
 
 
+def too_late(seconds: float) -> str:
+    """What is said of an evaluator whose time ran out."""
+    return f"the evaluator did not return within {seconds:g} s"
+
+
 def memory_words(limit_mb: int, peak_bytes: int | None) -> str:
     """The limit and, when it is known, the peak, to follow a message."""
     seen = f", peak {peak_bytes // 2**20} MiB" if peak_bytes else ""

@@ -12,7 +12,7 @@ from scorehost.engine.door import Image, Stream
 from scorehost.files.tree import archive
 from scorehost.hosts.blueprint import ROOT, TOOLS, Blueprint
 from scorehost.hosts.cargo import Cargo
-from scorehost.hosts.feed import feed, is_small, starts_programs, tools_feed
+from scorehost.hosts.feed import feed, is_small, tools_feed
 from scorehost.hosts.host import UPLOAD_SECONDS, Host, Site, attached, blamed, made_host, started
 from scorehost.hosts.warm import WarmHosts
 from scorehost.model.failure import Phase
@@ -53,8 +53,7 @@ async def live_host(
 
     `spoken_to`: whoever asks will speak to the evaluator's runner, and can send it the files: small cargo is
     not uploaded then. But what is kept for a person to look into keeps its files on disk, and folders of a
-    submission, which evaluators copy to work on them, have the modes of an upload whatever their size. So has
-    all that belongs to an evaluator that starts programs: they have its user.
+    submission, which evaluators copy to work on them, have the modes of an upload whatever their size.
 
     Raises AttemptFailed: start_failed, start_timeout, engine_lost, changed_input.
     """
@@ -65,9 +64,8 @@ async def live_host(
     fits = not cargo.folders and blueprint.can_be_fed(image) and is_small(trees)
     if spoken_to and site.keeper is None and fits:
         with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
-            if not starts_programs(cargo.code):
-                blueprint = replace(blueprint, fed=True)
-                after = feed(rest.items())
+            after = feed(rest.items())
+        blueprint = replace(blueprint, fed=True)
     ready = None
     if warm is not None and not blueprint.copy_workspace:
         ready = await warm.take(blueprint, image)

@@ -69,7 +69,8 @@ class Start(Frozen):
 
     `gold` are those of `environments` that hold the gold set: untrusted code is not called there.
     `roles` are those of the task, which make `inputs["agent"]`; `phase` run: the entrypoint gets a context.
-    `fed`: files follow this frame, and lie where the runner's own user could change them.
+    `fed`: files follow this frame, and lie where the runner's own user could change them. `alone`: all
+    processes of the runner's user are its own, and may be killed.
     """
 
     entrypoint: str
@@ -82,10 +83,11 @@ class Start(Frozen):
     roles: tuple[str, ...] = ()
     phase: Literal["evaluate", "run"] = "evaluate"
     fed: bool = False
+    alone: bool = False
 
 
 class Hello(Frozen):
-    """The runner runs; digests of the trees as it sees them."""
+    """The keeper runs; digests of the trees as it sees them."""
 
     kind: Literal["hello"]
     python: str = Field(max_length=64)
@@ -265,7 +267,7 @@ class Publish(Frozen):
 
 
 class Usage(Frozen):
-    """What the runner reads from its own cgroup; None where there is nothing to read."""
+    """What the keeper reads from its own cgroup; None where there is nothing to read."""
 
     peak_memory_bytes: Annotated[int, Field(ge=0)] | None = None
     cpu_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
@@ -276,8 +278,6 @@ class ResultFrame(Frozen):
 
     kind: Literal["result"]
     value: dict[str, Any]
-    usage: Usage
-    trees: Trees
 
 
 class FailedError(Frozen):
@@ -314,6 +314,21 @@ class FailedFrame(Frozen):
 
     kind: Literal["failed"]
     error: FailedError
+
+
+class Ended(Frozen):
+    """The keeper's last word: nothing of the evaluation lives any more, and this is how it ended.
+
+    `status` is the evaluator's exit status, or 128 and the number of the signal that ended it. `stopped`: the
+    controller said that the time is over. `broken`: it said what the SDK does not say. `oom_kills` are
+    processes that the kernel killed for memory meanwhile. `trees` are the digests as they are now.
+    """
+
+    kind: Literal["ended"]
+    status: int = Field(ge=0, le=255)
+    stopped: bool
+    broken: bool
+    oom_kills: int = Field(ge=0)
     usage: Usage
     trees: Trees
 
@@ -343,7 +358,7 @@ Request = (
     | AgentRequest
     | Publish
 )  # each with an `id`
-RunnerFrame = Hello | Request | ResultFrame | FailedFrame
+RunnerFrame = Hello | Request | ResultFrame | FailedFrame | Ended
 
 FRAMES: TypeAdapter[RunnerFrame | StdinPart] = TypeAdapter(
     Annotated[RunnerFrame | StdinPart, Field(discriminator="kind")]

@@ -297,6 +297,11 @@ class NamedHosts:
                 if slot.host is not None and not slot.host.ended:
                     group.start_soon(read, slot.host)
 
+    def have_served(self) -> None:
+        """The evaluator has ended: nobody waits for their removal."""
+        for host in self._hosts:
+            host.served = True
+
     async def remove(self) -> None:
         """Removes all that are left, side by side. What the engine says against it becomes a warning."""
         with anyio.CancelScope(shield=True):

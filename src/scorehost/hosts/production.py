@@ -18,7 +18,7 @@ from scorehost.files.tree import Tree
 from scorehost.hosts.agents import Agents
 from scorehost.hosts.blueprint import ROOT, TASK, TOOLS, Blueprint
 from scorehost.hosts.clock import StandingClock
-from scorehost.hosts.evaluator import Dialogue, Talk
+from scorehost.hosts.evaluator import Dialogue
 from scorehost.hosts.frames import (
     Budget,
     BudgetSpent,
@@ -32,6 +32,7 @@ from scorehost.hosts.held import Held
 from scorehost.hosts.host import Host, Site, attached, made_host, started
 from scorehost.hosts.messages import CloseSession, Invoke, Judge, Publish, Session
 from scorehost.hosts.sessions import Refused, Sessions
+from scorehost.hosts.talk import Talk
 from scorehost.model.failure import Blame, Phase, failure, is_agents
 from scorehost.model.result import HostUsage
 
@@ -119,6 +120,7 @@ async def _talked(order: Production, host: Host) -> Produced:
                 trees=tuple(checked),
                 roles=order.roles,
                 phase="run",
+                alone=True,
             ),
             trees=checked,
             clock=StandingClock(order.blueprint.limits.wall_time_seconds),
@@ -135,7 +137,7 @@ async def _talked(order: Production, host: Host) -> Produced:
                 await _first_of(talk.spoken, serve.over)
             if talk.spoken.is_set():
                 with anyio.move_on_after(LAST_WORDS_SECONDS):
-                    await talk.ended.wait()
+                    await talk.over.wait()
             group.cancel_scope.cancel()
         if serve.limit:
             return Produced("stopped", serve.limit)
@@ -165,7 +167,10 @@ async def _told(dialogue: Dialogue, talk: Talk, serve: RunRequests) -> Produced:
         if is_agents(error.kind) and error.kind in serve.sessions.told:
             _not_its_doing(error.kind, f"{serve.sessions.told[error.kind]}; {error.message}")
         return Produced("failed", why=error.message)
-    why = await dialogue.why_it_ended(greeted=True)
+    if talk.vouched is not None:
+        why = dialogue.why_no_result(talk.vouched)
+    else:
+        why = await dialogue.why_it_ended(greeted=True)
     if why.blame in (Blame.ENVIRONMENT, Blame.ENGINE):
         _not_its_doing(why.kind, why.message.replace("the evaluator", "the run phase"))
     return Produced("failed", why=why.message.replace("the evaluator", "run.py"))
