@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from scorehost.api import RunOptions, run
+from given import given
+from scorehost.api import run
 from scorehost.engine.memory import MemoryEngine
 from scorehost.engine.memory_runner import MemoryRunner
 from scorehost.runs import writer as writing
@@ -54,7 +55,7 @@ def dataset(tmp_path):
 
 
 async def job(tmp_path, dataset, watch=lambda _event: None, **options):
-    asked = RunOptions(
+    asked, running = given(
         out=tmp_path / "runs",
         dataset=dataset,
         submissions=("solution",),
@@ -62,7 +63,7 @@ async def job(tmp_path, dataset, watch=lambda _event: None, **options):
         concurrency=AT_A_TIME,
         **options,
     )
-    return await run(asked, watch, anyio.Event(), engine=in_memory)
+    return await run(asked, running, watch, anyio.Event(), engine=in_memory)
 
 
 async def test_no_file_call_of_running_attempts_is_made_by_the_event_loop(tmp_path, dataset, monkeypatch):
