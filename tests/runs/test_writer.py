@@ -175,3 +175,15 @@ async def test_a_disk_that_hangs_holds_no_other_task_up(tmp_path):
                 ticks += 1
             assert time.monotonic() - begun < 10
             go.set()
+
+
+async def test_a_defect_in_the_thread_is_told_to_all_that_wait_and_the_thread_goes_on(tmp_path, monkeypatch):
+    def steps():
+        yield [str(tmp_path)]
+
+    async with open_writer(tmp_path) as writer:
+        with monkeypatch.context() as patch:
+            patch.setattr(writing, "durable_or_not", lambda _paths: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                await writer.durable(steps())
+        assert await writer.do(lambda: "goes on") == "goes on"
