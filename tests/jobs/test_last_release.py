@@ -111,9 +111,7 @@ def test_with_changed_only_what_this_release_scores_otherwise_is_scored(place):
 
 def test_an_interrupted_one_is_refused_before_anything_is_scored_by_another_runner(place):
     script = Script()
-    with pytest.raises(
-        UsageError, match=r"its 1 finished attempts .* another scorehost \(0\.1\.0\)"
-    ):
+    with pytest.raises(UsageError, match=r"its 1 finished attempts .* another scorehost \(0\.1\.0\)"):
         run(place, load_dataset(place / "data"), script, resume=INTERRUPTED)
     assert script.keys == []
     assert len(read_job(JobFolder(place / "runs" / INTERRUPTED)).attempts) == 1
