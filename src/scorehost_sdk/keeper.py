@@ -101,8 +101,11 @@ class _Keeper:
         signal.set_wakeup_fd(sink, warn_on_full_buffer=False)
         return source
 
-    def _turn(self, wake: int) -> None:
-        """One look at everything that may have happened."""
+    def _ready(self, wake: int) -> Tuple[List[Any], List[Any]]:
+        """Waits until something has happened: what can be read then, and what can be written.
+
+        While the controller does not take what was said, the child is not heard, and only it waits.
+        """
         readers: List[Any] = [wake]
         if self._cut_at == float("inf"):
             readers.append(self._controller.source)
@@ -114,6 +117,11 @@ class _Keeper:
         alarm = min(self._cut_at + LINGER_SECONDS, self._exit_by)
         left = None if alarm == float("inf") else max(0.0, alarm - time.monotonic())
         readable, writable, _ = select.select(readers, writers, [], left)
+        return readable, writable
+
+    def _turn(self, wake: int) -> None:
+        """One look at everything that may have happened."""
+        readable, writable = self._ready(wake)
         if self._way in readable:
             self._from_child()
         if self._controller.source in readable:

@@ -11,6 +11,9 @@ from test_mutants import subject
 from scorehost.audit.attacks.files import Link
 from scorehost.audit.attacks.kit import attacks, empty_files
 from scorehost.audit.subject import Name, defined, subject_of
+from scorehost.hosts.frames import KEEPER, FrameReader, WrongMac, new_key
+from scorehost.hosts.messages import FRAMES
+from scorehost_sdk.channel import LAST
 
 SOLUTION = """\
 class Shape:
@@ -113,3 +116,22 @@ def test_a_task_whose_solution_is_an_empty_file_has_no_empty_file_attack(tmp_pat
 def test_a_task_without_a_solution_is_attacked_by_what_it_declares(tmp_path):
     found = kit(subject_of(make_task(tmp_path, "bare", solution=False)))
     assert {"link-to-gold", "claimed-success", "exit-text"} <= set(found)
+
+
+def test_forged_frames_are_those_that_are_spoken_but_for_the_proof(monkeypatch, tmp_path):
+    monkeypatch.setattr("os.open", lambda *_: 2**30)  # no descriptor of this process is written to
+    monkeypatch.setattr("os.write", lambda *_: 0)
+    monkeypatch.setattr("os.close", lambda _: None)
+    module = kit(subject(tmp_path, {"artifacts/s.py": SOLUTION}))["frames"].files["artifacts/s.py"]
+    space = {"__name__": "submitted"}
+    exec(module, space)  # noqa: S102 - nothing is written
+    by_evaluator, by_keeper, by_controller = space["CALLS"][:3]
+    assert by_evaluator[:5] == (len(by_evaluator) - 4).to_bytes(4, "big") + LAST
+    cut = 4 + int.from_bytes(by_keeper[:4], "big")
+    result, last = by_keeper[:cut], by_keeper[cut:]
+    assert FRAMES.validate_python(json.loads(result[69:]), strict=True).kind == "result"
+    assert last[68:69] == KEEPER
+    assert FRAMES.validate_python(json.loads(last[69:]), strict=True).kind == "ended"
+    assert json.loads(by_controller[68:])["kind"] == "reply"
+    with pytest.raises(WrongMac):
+        FrameReader(new_key()).feed(by_keeper)

@@ -78,9 +78,9 @@ class Talk:
             text = f"the evaluator's host was not ready within {seconds:g} s"
             raise AttemptFailed(failure(Phase.START, "start_timeout", text))
         if self._hello.dumpable and d.start.phase == "evaluate":
+            image = d.host.report().image
             text = (
-                f"python3 of the image {d.host.report().image} has no ctypes, without which the runner cannot "
-                "shut what an evaluator starts out of its memory"
+                f"python3 of the image {image} has no ctypes: the runner cannot shut others out of its memory"
             )
             raise AttemptFailed(failure(Phase.START, "image_unusable", text))
         for folder, digest in d.trees.items():
