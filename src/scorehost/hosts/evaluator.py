@@ -199,6 +199,9 @@ class Dialogue:
     async def why_it_ended(self, *, greeted: bool) -> Failure:
         """The main process is gone and said nothing."""
         host = self.host
+        if host.ended == "timed_out":  # by us: whatever the engine says of that kill
+            text = too_late(host.blueprint.limits.evaluate_seconds)
+            return failure(Phase.EVALUATE, "evaluator_timeout", text)
         ended_at = anyio.current_time()
         state = await host.state()
         if state is not None and state.running:
