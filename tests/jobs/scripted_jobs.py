@@ -202,7 +202,7 @@ class FakeClock:
                 if min(self._due) == due:
                     self._quiet = 0 if self.writer and self.writer.busy else self._quiet + 1
                     if self._quiet > 50:  # whoever was woken had its turn
-                        self.time = due
+                        self.time, self._quiet = due, 0
         finally:
             self._due.remove(due)
 

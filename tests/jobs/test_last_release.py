@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from archived import Archiving
@@ -108,7 +109,18 @@ def test_with_changed_only_what_this_release_scores_otherwise_is_scored(place):
     assert bool(script.keys) == (was.sdk != Tools.read().tools.digest)
 
 
-def test_an_interrupted_one_goes_on_with_what_is_unfinished_and_its_record_stays(place):
+def test_an_interrupted_one_is_refused_before_anything_is_scored_by_another_runner(place):
+    script = Script()
+    with pytest.raises(UsageError, match=r"its 1 finished attempts .* another scorehost \(0\.1\.0\)"):
+        run(place, load_dataset(place / "data"), script, resume=INTERRUPTED)
+    assert script.keys == []
+    assert len(read_job(JobFolder(place / "runs" / INTERRUPTED)).attempts) == 1
+
+
+def test_an_interrupted_one_goes_on_under_its_own_runner_and_its_record_stays(place, monkeypatch):
+    (attempt,) = read_job(JobFolder(place / "runs" / INTERRUPTED)).attempts
+    runner = SimpleNamespace(tools=SimpleNamespace(digest=attempt.result.digests.scoring.sdk))
+    monkeypatch.setattr(Tools, "read", lambda: runner)
     folder = place / "runs" / INTERRUPTED
     record = (folder / "job.json").read_bytes()
     first = (folder / "attempts/count-words/solution/1.1/result.json").read_bytes()

@@ -194,3 +194,15 @@ async def test_what_nobody_waits_for_wakes_the_loop_only_when_it_fails(tmp_path,
         writer.post(refuse, told.append)
         await writer.do(lambda: None)
     assert [type(error) for error in told] == [DiskTrouble]
+
+
+async def test_a_defect_in_the_thread_is_told_to_all_that_wait_and_the_thread_goes_on(tmp_path, monkeypatch):
+    def steps():
+        yield [str(tmp_path)]
+
+    async with open_writer(tmp_path) as writer:
+        with monkeypatch.context() as patch:
+            patch.setattr(writing, "durable_or_not", lambda _paths: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                await writer.durable(steps())
+        assert await writer.do(lambda: "goes on") == "goes on"

@@ -18,16 +18,17 @@ from scorehost.engine.memory_images import MemoryImages
 from scorehost.engine.memory_pipe import MemoryStream, Pipe
 from scorehost.engine.memory_process import Context, Launch, Process, Program
 from scorehost.engine.memory_state import (
-    DEFAULT_PATH,
     INFO,
     Armed,
     Listener,
     MemoryContainer,
     MemoryExec,
     carries,
+    environment_of,
     events_of,
     missing_program,
     sleep_program,
+    state_of,
 )
 from scorehost.errors import Conflict, EngineUnreachable, NotFound
 
@@ -215,10 +216,6 @@ class MemoryEngine:
         context = Context(launch, container.files, process, on_oom)
         self._group.start_soon(process.run, play, context, end)
 
-    def _env(self, container: MemoryContainer) -> dict[str, str]:
-        image = {k: v for k, v in container.image.env.items() if k not in container.spec.cleared_env}
-        return {"PATH": DEFAULT_PATH, "HOSTNAME": "host", **image, **container.spec.env}
-
     async def start(self, container: str) -> None:
         """Plays the main program; neither scripted nor `sleep`: exit 127, as under Docker's init."""
         async with self._call("start"):
@@ -231,7 +228,7 @@ class MemoryEngine:
                 found.following, found.oom_killed = None, False
                 found.files.restart()
             reference = self.images.name_of(found.image.id)
-            env = self._env(found)
+            env = environment_of(found)
             launch = Launch(reference, spec.command, spec.user, env, spec.workdir, main=True)
             self._play(found, launch, found.process, lambda code: self._main_ended(found, code))
             found.status = "running"
@@ -246,17 +243,7 @@ class MemoryEngine:
     async def inspect(self, container: str) -> ContainerState:
         """Its state now."""
         async with self._call("inspect"):
-            return self._state(self._find(container))
-
-    def _state(self, found: MemoryContainer) -> ContainerState:
-        return ContainerState(
-            id=found.id,
-            status=found.status,
-            running=found.status == "running",
-            exit_code=found.process.exit_code,
-            oom_killed=found.oom_killed,
-            error="",
-        )
+            return state_of(self._find(container))
 
     async def wait(self, container: str) -> ContainerState:
         """Its state once its main process has ended."""
@@ -264,7 +251,7 @@ class MemoryEngine:
             found = self._find(container)
             if found.status != "created":
                 await found.process.ended.wait()
-            return self._state(self._find(found.id))
+            return state_of(self._find(found.id))
 
     async def exec_create(
         self,
@@ -280,7 +267,9 @@ class MemoryEngine:
         async with self._call("exec_create"):
             found = self._running(container)
             reference = self.images.name_of(found.image.id)
-            launch = Launch(reference, tuple(argv), user, {**self._env(found), **env}, workdir, main=False)
+            launch = Launch(
+                reference, tuple(argv), user, {**environment_of(found), **env}, workdir, main=False
+            )
             identity = secrets.token_hex(32)
             self._execs[identity] = MemoryExec(found, launch, Process(stdin=stdin))
             found.execs.append(identity)

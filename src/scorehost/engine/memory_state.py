@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from scorehost.engine.door import ContainerSpec, EngineInfo, Event, Image
+from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Image
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -98,6 +98,24 @@ async def missing_program(context: Context) -> int:
         return INIT_FOUND_NOTHING
     await context.write(f"OCI runtime exec failed: {context.launch.argv[0]} not found in $PATH\r\n".encode())
     return RUNTIME_FOUND_NOTHING
+
+
+def environment_of(container: MemoryContainer) -> dict[str, str]:
+    """What its programs find: the image's variables that are not cleared, and its own."""
+    image = {k: v for k, v in container.image.env.items() if k not in container.spec.cleared_env}
+    return {"PATH": DEFAULT_PATH, "HOSTNAME": "host", **image, **container.spec.env}
+
+
+def state_of(container: MemoryContainer) -> ContainerState:
+    """Its state as the engine tells it."""
+    return ContainerState(
+        id=container.id,
+        status=container.status,
+        running=container.status == "running",
+        exit_code=container.process.exit_code,
+        oom_killed=container.oom_killed,
+        error="",
+    )
 
 
 def carries(container: MemoryContainer, labels: Mapping[str, str | None]) -> bool:

@@ -68,9 +68,11 @@ class Below:
             if size > most:
                 raise Unread(path, f"has {size} bytes, more than the {most} that are read")
             parts, left = [], most + 1
-            while left and (data := os.read(descriptor, min(left, max(size, 1) + 1, _CHUNK))):
+            while left and (data := os.read(descriptor, min(left, size + 1, _CHUNK))):
                 parts.append(data)
                 left -= len(data)
+                if most + 1 - left == size:  # most often at once: what comes later was not there when asked
+                    break
         except OSError as error:
             raise Unread(path, os.strerror(error.errno or 0)) from None
         finally:

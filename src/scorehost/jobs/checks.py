@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorehost.errors import UsageError
 from scorehost.model.options import options_of, typed
+from scorehost.runs.reader import ATTEMPTS, BadFile, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from scorehost.jobs.kind import A, Kind
     from scorehost.jobs.plan import Plan
     from scorehost.jobs.running import Running
+    from scorehost.runs.folder import JobFolder
+    from scorehost.runs.journal import History
     from scorehost.runs.record import JobRecord, Subject
 
 NAMED = 5
@@ -68,6 +71,34 @@ def check_unchanged(kind: Kind[Any, Any], record: JobRecord, plan: Plan[Any], no
             f"The job {record.job_id} cannot go on, since its input changed:{listed}{more}",
             hint="Put it back as it was, or start a new job: scores of different inputs are not one measure.",
         )
+
+
+def check_runner(plan: Plan[Any], folder: JobFolder, history: History) -> None:
+    """Raises UsageError when attempts that a job still needs would be scored by another runner. Blocks.
+
+    Their job would be invalid at its end, for scores of two runners are not one measure.
+    """
+    own = [name for name in history.results if name not in history.carried]
+    if not plan.runner or not own or len(history.results) >= len(plan.orders):
+        return
+    with Reader(folder.path) as reader:
+        was = next((digest for name in own if (digest := _runner_of(reader, name))), plan.runner)
+    if was != plan.runner:
+        begun = folder.read_record().scorehost
+        raise UsageError(
+            f"The job {folder.job_id} cannot go on: its {len(own)} finished attempts were scored by the "
+            f"runner of another scorehost ({begun}), and scores of two runners are not one measure.",
+            hint="Finish it with that version, or start a new job. What is finished stays readable, and "
+            f"`scorehost rescore {folder.job_id}` scores it again.",
+        )
+
+
+def _runner_of(reader: Reader, name: str) -> str:
+    try:
+        digests = reader.result(f"{ATTEMPTS}/{name}")[0].digests.scoring
+    except BadFile:
+        return ""
+    return "" if digests is None else digests.sdk or ""
 
 
 def _changes(kind: Kind[Any, Any], was: Subject, now: Subject) -> Iterator[str]:

@@ -48,7 +48,8 @@ class Plan(Generic[W]):
 
     `asked` is what job.json keeps: it must give the same attempts from any folder. `carried` are attempts of
     an earlier job that stand, with their folders. `as_first` gives the subject as a record without a
-    `gold_key` has it, so that a job of the first format can go on; it reads all again.
+    `gold_key` has it, so that a job of the first format can go on; it reads all again. `runner` is the digest
+    of what scorehost itself brings into an attempt, as results have it; "" where it brings nothing.
     """
 
     asked: Asked
@@ -57,6 +58,7 @@ class Plan(Generic[W]):
     carried: Mapping[AttemptKey, Path] = field(default_factory=dict)
     parent: ParentRecord | None = None
     as_first: Callable[[], Subject] | None = None
+    runner: str = ""
 
     def __post_init__(self) -> None:
         if len(self.orders) > MAX_ATTEMPTS:

@@ -113,7 +113,10 @@ class _Stock:
 
 def _look(plan: Plan[Any], folder: JobFolder, history: History) -> list[_Stock]:
     with Reader(folder.path) as reader:
-        return [_stock(order, folder, reader, history) for order in plan.orders]
+        # By folders, so that each is opened once: in a plan neighbours lie far apart.
+        places = sorted(range(len(plan.orders)), key=lambda place: plan.orders[place].key.folder)
+        found = {place: _stock(plan.orders[place], folder, reader, history) for place in places}
+    return [found[place] for place in range(len(plan.orders))]
 
 
 def _stock(order: Order[Any], folder: JobFolder, reader: Reader, history: History) -> _Stock:

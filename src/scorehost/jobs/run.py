@@ -13,7 +13,7 @@ from scorehost.aio.aside import aside
 from scorehost.aio.retry import Retry
 from scorehost.errors import DiskTrouble
 from scorehost.files.atomic import write_atomic
-from scorehost.jobs.checks import check_running, check_unchanged
+from scorehost.jobs.checks import check_runner, check_running, check_unchanged
 from scorehost.jobs.exit_status import exit_status, nothing_could_run
 from scorehost.jobs.kind import A, W
 from scorehost.jobs.ledger import Ledger
@@ -77,6 +77,7 @@ async def run_job(
         await writer.do(lambda: folder.reserve(parts))
         upcoming = Upcoming()
         history = await aside(lambda: read_history(folder.path / FILE)) if folder.begun else History()
+        await aside(lambda: check_runner(plan, folder, history))
         place = JobPlace(folder.job_id, folder.path, upcoming, writer, history.calls)
         begun(folder.job_id)
         async with sitting.open(plan, place) as score:

@@ -140,7 +140,11 @@ class Writer:
         self._tell(ended)
         if not given:
             return []
-        faults = durable_or_not(path for _, paths in given for path in paths)
+        try:
+            faults = durable_or_not(path for _, paths in given for path in paths)
+        except BaseException as error:  # noqa: BLE001 - a defect of ours: whoever waits must hear of it
+            self._tell([(work, None, error) for work, _ in given])
+            return []
         if not faults:
             return [work for work, _ in given]
         left: list[_Work] = []

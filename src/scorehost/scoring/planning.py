@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING
 
+from scorehost.attempt.digests import Tools
 from scorehost.attempt.work import Work
 from scorehost.errors import UsageError
 from scorehost.jobs.checks import at_least
@@ -73,6 +74,7 @@ def plan_score(
         orders=tuple(_orders(chosen, submissions, subject, contents)),
         subject=subject,
         as_first=functools.partial(subject_of, dataset, chosen.tasks, submissions, contents, first=True),
+        runner=Tools.read().tools.digest,
     )
 
 

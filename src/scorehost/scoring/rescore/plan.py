@@ -110,6 +110,7 @@ class _Again:
                 subject_of, self.chosen.dataset, tasks.values(), submissions, held, first=True
             ),
             carried=self.carried,
+            runner=Tools.read().tools.digest,
             parent=ParentRecord(job_id=self.parent.folder.job_id, root_hash=self.parent.history.last),
         )
 
