@@ -8,6 +8,7 @@ from contract_kit import IMAGE, MIB, USER, read_all, tar_of
 
 from scorehost.engine.door import ContainerSpec, Tmpfs
 from scorehost.engine.memory import MemoryEngine
+from scorehost.engine.memory_runner import MemoryRunner
 from scorehost.errors import EngineRefused, EngineUnreachable, NotFound
 
 pytestmark = pytest.mark.anyio
@@ -185,6 +186,20 @@ async def test_a_defect_of_a_program_comes_out_of_the_engine():
             await engine.start(await engine.create(small(image.id)))
             await anyio.sleep(1)
     assert group.group_contains(LookupError)
+
+
+@pytest.mark.parametrize("sent", [b"", b"\0\0", b"\0\0\0\x09{"])
+async def test_a_runner_whose_standard_input_ends_before_the_evaluation_exits_with_status_3(
+    engine, make_spec, sent
+):
+    engine.program(lambda launch: launch.main, MemoryRunner.greeted)
+    container = await engine.create(make_spec(("main",), stdin=True))
+    async with engine.attach(container) as stream:
+        await engine.start(container)
+        if sent:
+            await stream.send(sent)
+        await stream.close_stdin()
+    assert (await engine.wait(container)).exit_code == 3
 
 
 async def test_an_error_of_the_caller_leaves_the_engine_as_it_is():

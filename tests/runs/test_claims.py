@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from scorehost.errors import DiskTrouble, UsageError
 from scorehost.files.lease import own_lease
@@ -110,6 +111,18 @@ def test_a_folder_that_is_claimed_is_nobody_elses(tmp_path):
     with new_folder(tmp_path) as folder, pytest.raises(UsageError, match="another process"):
         with claimed(folder.path, "audit"):
             pass
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EIO])
+def test_a_folder_whose_lock_cannot_be_had_is_refused_with_what_to_do(tmp_path, monkeypatch, number):
+    def refuse(lock, *_args, **_more):
+        raise OSError(number, os.strerror(number), lock.lock_file)
+
+    monkeypatch.setattr(FileLock, "acquire", refuse)
+    with pytest.raises(UsageError, match="writable and has room") as refused, claimed(tmp_path, "job"):
+        pass
+    assert os.strerror(number) in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_link_that_looks_like_a_job_is_not_followed(tmp_path):

@@ -145,6 +145,17 @@ def test_a_report_of_a_job_that_runs_says_so(job):
     assert read_job(job).status == "complete"
 
 
+def test_a_list_of_jobs_reads_no_rows_of_their_attempts(job):
+    (entry,) = list_jobs(job.path.parent)
+    place = job.path.parent / PLACE / job.job_id
+    head = place.read_bytes().partition(b"\n")[0]
+    with place.open("wb") as stream:
+        stream.write(head + b"\n")
+        stream.truncate(index.INDEX_BYTES + 1)  # a sparse file: whoever read it whole would refuse it
+    assert entry.state  # what is read from the files has none
+    assert list_jobs(job.path.parent) == (entry,)
+
+
 def test_a_damaged_attempt_is_in_no_list_that_is_made_anew(job):
     (job.path / "attempts/b/solution/1.1/result.json").write_text("{}")
     (job.path.parent / PLACE / job.job_id).unlink()

@@ -168,6 +168,15 @@ def test_a_stream_that_lies_is_refused_and_leaves_nothing(tmp_path, data, said):
     assert not (tmp_path / "job" / KEY).exists()
 
 
+def test_folders_on_the_way_to_a_file_count_as_those_that_hold_nothing(tmp_path):
+    files = [(f"{n}/" + "/".join("abcdefghi") + "/file", 0, EMPTY) for n in range(5)]  # 10 folders each
+    with pytest.raises(BadPack, match="files and folders"):
+        taken(forged(files), tmp_path / "no" / KEY, files=54)
+    assert [path for path in tmp_path.rglob("*") if path.name in ("file", "a")] == []
+    taken(forged(files), tmp_path / "yes" / KEY, files=55)
+    assert len(list((tmp_path / "yes" / KEY).rglob("file"))) == 5
+
+
 def test_a_stream_that_is_cut_anywhere_leaves_nothing(attempt, tmp_path):
     data = packed(attempt)
     for end in (10, 30, 60, 200, len(data) // 2, len(data) - 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import threading
@@ -175,6 +176,24 @@ async def test_a_disk_that_hangs_holds_no_other_task_up(tmp_path):
                 ticks += 1
             assert time.monotonic() - begun < 10
             go.set()
+
+
+async def test_what_nobody_waits_for_wakes_the_loop_only_when_it_fails(tmp_path, monkeypatch):
+    def refuse():
+        raise OSError(errno.EIO, "lost")
+
+    told, woken = [], []
+    async with open_writer(tmp_path) as writer:
+        loop = asyncio.get_running_loop()
+        wake = loop.call_soon_threadsafe
+        monkeypatch.setattr(loop, "call_soon_threadsafe", lambda *call: woken.append(call) or wake(*call))
+        for _ in range(5):
+            writer.post(lambda: None, told.append)
+        await writer.do(lambda: None)
+        assert (told, len(woken)) == ([], 1)  # by what was waited for
+        writer.post(refuse, told.append)
+        await writer.do(lambda: None)
+    assert [type(error) for error in told] == [DiskTrouble]
 
 
 async def test_a_defect_in_the_thread_is_told_to_all_that_wait_and_the_thread_goes_on(tmp_path, monkeypatch):

@@ -8,12 +8,15 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from scorehost.engine.memory_process import Ended
+
 if TYPE_CHECKING:
     from scorehost.engine.memory_files import MemoryFiles
     from scorehost.engine.memory_process import Context
 
 ROOT = "/attempt"
 _LAST, _KEEPERS = ("result", "failed"), ("usage", "trees")
+_LEFT = 3  # how a runner exits whose standard input ends
 _FED = "-c"  # the word in the command of a host that takes its files from its standard input
 
 
@@ -29,12 +32,15 @@ class MemoryRunner:
     @classmethod
     async def greeted(cls, context: Context) -> MemoryRunner:
         """Takes all that comes before an evaluation, and says hello with the true digests of its folders."""
-        if _FED in context.launch.argv:
-            await _sized(context)  # the program that would take the files
-            await _take(context)
-        runner = cls(context, json.loads(await _sized(context)))
-        if runner.start["fed"]:
-            await _take(context)
+        try:
+            if _FED in context.launch.argv:
+                await _sized(context)  # the program that would take the files
+                await _take(context)
+            runner = cls(context, json.loads(await _sized(context)))
+            if runner.start["fed"]:
+                await _take(context)
+        except EOFError:  # given up by its controller: no defect of the program
+            raise Ended(_LEFT) from None
         runner.trees = {folder: digest_of(context.files, folder) for folder in runner.start["trees"]}
         await runner.say({"kind": "hello", "python": "3.11.2", "trees": runner.trees, "dumpable": False})
         return runner

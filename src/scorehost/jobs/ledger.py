@@ -168,7 +168,6 @@ class Ledger:
     async def finished(self, order: Order[Any], result: Result) -> Scored:
         """An attempt was published; durable when this returns. Raises DiskTrouble."""
         one = self._kept(order, result)
-        place = f"{ATTEMPTS}/{order.key.folder}"
         fields = {
             "number": order.number,
             "status": result.status,
@@ -178,12 +177,12 @@ class Ledger:
         at = utc_now()
 
         def steps() -> Steps[str]:
-            with Reader(self.folder.path) as reader:
+            with Reader(self.folder.attempt(order.key)) as reader:
                 hashes = {
-                    "result": reader.digest(f"{place}/{RESULT_FILE}", RESULT_BYTES),
-                    "manifest": reader.digest(f"{place}/{MANIFEST_FILE}", MANIFEST_BYTES),
+                    "result": reader.digest(RESULT_FILE, RESULT_BYTES),
+                    "manifest": reader.digest(MANIFEST_FILE, MANIFEST_BYTES),
                 }
-                why = self._why(one, reader)
+                why = reason(one, reader.checks, private=self._private)
             self.journal.write("attempt_finished", order.key, {**fields, **hashes}, at=at)
             yield (self.journal.descriptor,)
             return why

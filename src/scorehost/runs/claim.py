@@ -53,6 +53,11 @@ def locked(folder: Path) -> Iterator[None]:
             f"The file system of {folder} cannot lock files, so nobody could tell who works there.",
             hint="Put the runs folder on another file system: --out DIR.",
         ) from None
+    except OSError as error:
+        raise UsageError(
+            f"{folder} cannot be worked in: its {LOCK_FILE} cannot be had ({error.strerror}).",
+            hint="See that its file system is writable and has room, and that its files are yours.",
+        ) from None
     try:
         yield
     finally:

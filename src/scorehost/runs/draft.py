@@ -116,7 +116,12 @@ class Draft:
 
     def let_go(self) -> None:
         """Gives up what was held and not linked."""
-        remove_tree(Path(self._held))
+        try:
+            os.rmdir(self._held)  # noqa: PTH106 - one call for what is most often empty
+        except FileNotFoundError:
+            return
+        except OSError:
+            remove_tree(Path(self._held))
 
     @contextmanager
     def wanted(self) -> Iterator[None]:

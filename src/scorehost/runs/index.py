@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from scorehost.errors import DiskTrouble, UsageError
 from scorehost.files.atomic import PARTIAL, disk_errors, write_all
-from scorehost.files.below import Unread, read_below
+from scorehost.files.below import Below, Unread, read_below
 from scorehost.model.frozen import Frozen
 from scorehost.model.ids import AttemptKey
 from scorehost.model.result import Status
@@ -99,13 +99,20 @@ def index_job(folder: JobFolder, attempts: Iterable[Scored]) -> None:
 def _entry(folder: JobFolder) -> JobEntry:
     try:
         state = _state(folder)
-        data = read_below(folder.path.parent, f"{PLACE}/{folder.job_id}", INDEX_BYTES)
-        entry = JobEntry.model_validate_json(data.partition(b"\n")[0])
+        entry = JobEntry.model_validate_json(_head(folder))
         if entry.state == state and entry.job_id == folder.job_id:
             return entry
-    except (Unread, ValidationError, BadFile):
+    except (Unread, OSError, ValidationError, BadFile):
         pass
     return _read_entry(folder, ())
+
+
+def _head(folder: JobFolder) -> bytes:
+    """Its first line: the others are of ten thousand attempts, and a list of jobs needs none of them."""
+    with Below(folder.path.parent) as below:
+        descriptor = below.open(f"{PLACE}/{folder.job_id}")
+    with os.fdopen(descriptor, "rb") as stream:
+        return stream.readline(HEAD_BYTES)
 
 
 def _read_entry(

@@ -186,8 +186,14 @@ def _check(head: _Head, manifest: Manifest, caps: PackCaps) -> None:
         raise BadPack("The manifest of the packed attempt names a file twice, itself, or out of order.")
     if not set(head.executable) <= set(paths):
         raise BadPack("The packed attempt makes a file executable that it has not.")
+    folders: set[str] = set()
     for path in (*paths, *head.folders):
         _plain(path)
+        above = path.rpartition("/")[0]
+        while above and above not in folders:  # each of a few names may ask for eighty folders
+            folders.add(above)
+            _within(len(paths) + len(folders), caps.files, "files and folders")
+            above = above.rpartition("/")[0]
 
 
 def _plain(path: str) -> str:

@@ -32,6 +32,7 @@ CLOSE_SECONDS = 30.0  # for what is still to be written at the end
 class _Work:
     steps: Steps[Any]
     ended: Callable[[Any, BaseException | None], None]  # called in the event loop
+    awaited: bool = True  # else only a failure is told: to wake the loop costs more than a line
 
 
 class Writer:
@@ -77,7 +78,7 @@ class Writer:
             if error is not None:
                 failed(error)
 
-        self._put(_Work(_plain(call), ended), lazy=lazy)
+        self._put(_Work(_plain(call), ended, awaited=False), lazy=lazy)
 
     async def do(self, call: Callable[[], T]) -> T:
         """What `call` gives, done after all that was asked before. Raises what it raises; OSError as
@@ -171,7 +172,8 @@ class Writer:
                 paths = next(work.steps) if thrown is None else work.steps.throw(thrown)
                 given.append((work, list(paths)))
         except StopIteration as end:
-            ended.append((work, end.value, None))
+            if work.awaited:
+                ended.append((work, end.value, None))
         except BaseException as error:  # noqa: BLE001 - it is the waiting one's, and the thread must go on
             ended.append((work, None, error))
 
