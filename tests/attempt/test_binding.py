@@ -250,8 +250,8 @@ def test_a_script_is_a_file_of_the_dataset_or_its_row_is_left_out(tmp_path):
     bound = bind({"status": "PASS", "checks": rows}, UNIT, task=tasks / "t")
     assert [row.script for row in bound.checks] == [*good, None]
     assert bound.warnings[:2] == (
-        'checks: row 5 was left out: script "no.py" is no file of the dataset\'s tasks',
-        'checks: row 6 was left out: script "lib" is no file of the dataset\'s tasks',
+        'checks: row 5 was left out: script "no.py" is not a file of the dataset\'s tasks',
+        'checks: row 6 was left out: script "lib" is not a file of the dataset\'s tasks',
     )
     assert bound.warnings[2] == 'checks: row 7 was left out: script "" is no path in the dataset: it is empty'
     assert len(bound.warnings) == len(bad)

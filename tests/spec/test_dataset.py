@@ -149,7 +149,7 @@ def test_a_fifo_in_gold_is_refused_without_waiting(folder):
 def test_a_fifo_for_task_yaml_is_refused_without_waiting(folder):
     (folder.root / "tasks/one/task.yaml").unlink()
     os.mkfifo(folder.root / "tasks/one/task.yaml")
-    assert folder.problem().startswith("tasks/one/task.yaml: is no file")
+    assert folder.problem().startswith("tasks/one/task.yaml: is not a file")
 
 
 def test_gold_names_of_any_bytes_are_carried(folder):

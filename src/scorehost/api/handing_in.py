@@ -105,7 +105,7 @@ def _look_at(path: str, content: object) -> None:
             hint="Give text, bytes, or the pathlib.Path of a file to copy.",
         )
     if isinstance(content, Path) and not content.is_file():
-        raise UsageError(f"{content}, to be handed in as {path}, is no file.", hint="Give a file's path.")
+        raise UsageError(f"{content}, to be handed in as {path}, is not a file.", hint="Give a file's path.")
 
 
 def _write(target: Path, path: str, content: Content) -> None:

@@ -21,6 +21,8 @@ def script_fault(script: str, task: Path) -> str:
     try:
         found = place.resolve()
         # A link may point to another file of a task, and not out of the dataset.
-        return "" if found.is_file() and found.is_relative_to(tasks) else "is no file of the dataset's tasks"
+        return (
+            "" if found.is_file() and found.is_relative_to(tasks) else "is not a file of the dataset's tasks"
+        )
     except OSError as error:
         return f"cannot be looked up: {error.strerror}"

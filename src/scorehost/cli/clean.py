@@ -19,10 +19,12 @@ _NAMED = 2  # objects that are left for one reason: a job that runs has dozens
 
 
 @click.command(cls=Command, short_help="Remove what dead jobs left on the engine.")
-@click.option("--job", metavar="ID", help="Of this job only.")
-@click.option("--older-than", type=Duration(), default=0.0, metavar="1h", help="Spare what is younger.")
+@click.option("--job", metavar="ID", help="Clean up this job only.")
+@click.option(
+    "--older-than", type=Duration(), default=0.0, metavar="1h", help="Only what is older than this."
+)
 @click.option("--force", is_flag=True, help="With --job: also of another machine, or of a living process.")
-@click.option("--kept", is_flag=True, help="Only what --keep kept for a look.")
+@click.option("--kept", is_flag=True, help="Only containers that --keep left.")
 @verbosity
 def clean(job: str | None, older_than: float, force: bool, kept: bool) -> int:
     """Remove containers and volumes of jobs that have ended; never those of a job that may be alive.

@@ -27,7 +27,9 @@ def _pairs(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
 @click.command(cls=Command, short_help="Compare two jobs, attempt by attempt.")
 @click.argument("a")
 @click.argument("b")
-@click.option("--allow-mismatch", is_flag=True, help="Tell figures of different scoring inputs; it says so.")
+@click.option(
+    "--allow-mismatch", is_flag=True, help="Compare scores even if the scoring inputs differ, and say so."
+)
 @click.option("--fail-on-regression", is_flag=True, help="Exit 1 when a PASS was lost or the mean fell.")
 @click.option("--task", "tasks", multiple=True, metavar="GLOB", help="Tasks whose id matches; repeatable.")
 @click.option(
@@ -42,7 +44,7 @@ def _pairs(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("runs"),
-    help="Where jobs lie (runs).",
+    help="Folder that holds the jobs (runs).",
 )
 @click.option("--private", is_flag=True, help="Show free text of private checks too.")
 @click.option("--format", "kind", type=click.Choice(["text", "md", "json"]), default="text")

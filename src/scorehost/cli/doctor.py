@@ -10,10 +10,10 @@ from scorehost.cli.command import Command, verbosity
 from scorehost.cli.findings import say_findings, status_of
 
 
-@click.command(cls=Command, short_help="Look at the engine and what it can do.")
+@click.command(cls=Command, short_help="Check the engine and what it can do.")
 @verbosity
 def doctor() -> int:
-    """Look at the engine, its images, memory, disk and limits; exit 2 when something stands in the way.
+    """Check the engine, its images, memory, disk and limits; exit 2 when something prevents a run.
 
     The engine is that of the current folder's profiles.yaml, else DOCKER_HOST, the docker context or the
     default socket.

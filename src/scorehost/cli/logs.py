@@ -31,7 +31,7 @@ _PART = 65_536
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("runs"),
-    help="Where jobs lie (runs).",
+    help="Folder that holds the jobs (runs).",
 )
 @verbosity
 def logs(

@@ -20,13 +20,15 @@ from scorehost.cli.stdout import write
     required=True,
     help="junit for CI servers, html for a browser.",
 )
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file in place of stdout.")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to FILE instead of stdout."
+)
 @click.option("--private", is_flag=True, help="With free text of private checks: it may hold gold.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("runs"),
-    help="Where jobs lie (runs).",
+    help="Folder that holds the jobs (runs).",
 )
 @verbosity
 def report(*, job: str, kind: api.ReportFormat, output: Path | None, private: bool, out: Path) -> int:

@@ -21,7 +21,7 @@ _RUNNING = "concurrency out retry_errors fail_fast exit_on fail_under allow_unen
 @click.command(cls=Command, short_help="Score again what a job archived, as a new job.")
 @click.argument("job")
 @click.option("--changed", is_flag=True, help="Only what changed since, and what was ERROR; the rest stands.")
-@click.option("--dataset", type=_FOLDER, help="In place of the one that the job was scored by.")
+@click.option("--dataset", type=_FOLDER, help="Use this dataset instead of the one JOB was scored with.")
 @fields_of(api.ScoreAsked, only=_ASKED, words={"name": "A label for the new job."})
 @fields_of(api.Running, only=_RUNNING, words={"out": "Where JOB is looked up, and the new job goes (runs)."})
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout and nothing else.")

@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("scorehost.cli.audit:audit", "Find out whether a benchmark is sound."),
     "check": ("scorehost.cli.check:check", "Find every problem of a dataset."),
     "shell": ("scorehost.cli.shell:shell", "Look into a scoring host of a task."),
-    "doctor": ("scorehost.cli.doctor:doctor", "Look at the engine and what it can do."),
+    "doctor": ("scorehost.cli.doctor:doctor", "Check the engine and what it can do."),
     "clean": ("scorehost.cli.clean:clean", "Remove what dead jobs left on the engine."),
     "init": ("scorehost.cli.init:init", "Write a small new dataset to start from."),
     "adapter": ("scorehost.cli.adapter:adapter", "Try an adapter out."),

@@ -18,7 +18,7 @@ from scorehost.cli.options import fields_of, typed_of, value_of
 @fields_of(api.ScoreAsked, api.Running)
 @click.option("--dry-run", is_flag=True, help="Plan and check everything; start nothing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout and nothing else.")
-@click.option("--watch", "watching", is_flag=True, help="Again whenever a file changes; Ctrl-C ends it.")
+@click.option("--watch", "watching", is_flag=True, help="Score again whenever a file changes; Ctrl-C stops.")
 @later("--lock", flag=True)
 @verbosity
 @click.pass_context

@@ -15,12 +15,12 @@ MISMATCH = (
     "What differs between their numbers may be the measure and not what was measured."
 )
 REFUSED = (
-    "No ranking: A and B were scored by different inputs, so their scores are no one measure. "
-    "With --allow-mismatch the figures are told all the same."
+    "No ranking: A and B were scored by different inputs, so their scores cannot be compared. "
+    "With --allow-mismatch the figures are shown anyway."
 )
 UNTOLD = (
     "No ranking: gold of A and B was bound under two keys, so nobody can tell whether it is the same. "
-    "Jobs with one gold.key can be compared. With --allow-mismatch the figures are told all the same."
+    "Jobs with one gold.key can be compared. With --allow-mismatch the figures are shown anyway."
 )
 UNTOLD_ALLOWED = (
     "MISMATCH ALLOWED: nobody can tell whether A and B were scored by the same gold, since it was bound "

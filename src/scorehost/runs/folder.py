@@ -107,7 +107,7 @@ class JobFolder:
                 raise UsageError(f"{self.path} is no job: it has no {JOB_FILE}.") from None
             raise UsageError(
                 f"{self.path / JOB_FILE} cannot be read: {error}.",
-                hint="Start a new job; its attempts stay readable.",
+                hint="Restore the file, or read the job with the scorehost that wrote it.",
             ) from None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -38,6 +39,7 @@ OBSERVATION_FILE = "observation.jsonl"
 ATTEMPTS = "attempts"
 LOGS = "logs"
 _KEY_LEVELS = 3  # task, submission, sample and repeat
+_FORMAT = re.compile(r"scorehost\.[a-z]{1,20}/[0-9]{1,4}")
 
 RECORD_BYTES = 256 * MIB  # of job.json and summary.json: they grow with the number of tasks
 RESULT_BYTES = 16 * MIB  # metrics are 1 MiB at most
@@ -216,10 +218,19 @@ def read_checks(folder: Path) -> tuple[CheckRow, ...]:
 
 
 def _parsed(path: str, parse: Callable[[], P]) -> P:
+    name = path.rpartition("/")[2]
     try:
         return parse()
-    except (ValidationError, json.BadJson, KeyError, TypeError, RecursionError):
-        raise BadFile(f"{path.rpartition('/')[2]} does not parse") from None
+    except ValidationError as error:
+        for found in error.errors(include_url=False):
+            given = found.get("input")
+            if found["loc"] == ("format",) and isinstance(given, str) and _FORMAT.fullmatch(given):
+                raise BadFile(
+                    f"{name} has format {given}, which this version of scorehost does not read"
+                ) from None
+        raise BadFile(f"{name} does not parse") from None
+    except (json.BadJson, KeyError, TypeError, RecursionError):
+        raise BadFile(f"{name} does not parse") from None
 
 
 def _bad(path: str, error: Unread) -> BadFile:

@@ -150,7 +150,7 @@ class EnvironmentCheck:
                 loc, fault, f"Put the recipe at environment/evaluate/{name}/Dockerfile and name it here"
             )
         elif path.is_symlink() or not path.is_file():
-            self._say(loc, f"`{text[:60]}` is no file", "Name the Dockerfile itself")
+            self._say(loc, f"`{text[:60]}` is not a file", "Name the Dockerfile itself")
         else:
             self._found.recipes[name] = path
             root, shown = (

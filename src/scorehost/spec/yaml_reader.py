@@ -42,7 +42,7 @@ def read_file(path: Path, *, file: str, problems: Problems, quote: bool = True) 
     try:
         # Asked first: opening a FIFO would wait for a writer.
         if not stat.S_ISREG(path.stat().st_mode):
-            problems.add(Place(file), "", "is no file", "Put a file there")
+            problems.add(Place(file), "", "is not a file", "Put a file there")
             return None
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
