@@ -33,6 +33,8 @@ from scorehost.runs.private import is_private
 from scorehost.runs.reader import CHECKS_FILE, RESULT_FILE
 from scorehost.spec.own_secrets import own_masker
 
+OPEN_FILES = 16  # of a draft that stay open until the disk has them: opening again costs as much as writing
+
 
 class Draft:
     """An attempt's folder before it is shown. Every file is hashed when it is written; `settle` makes all of
@@ -46,7 +48,8 @@ class Draft:
         self._target = target
         self._masker = masker
         self._files: dict[str, tuple[int, str]] = {}  # size and hex sha256 by path
-        self._unsettled: list[str] = []
+        self._unsettled: list[str | int] = []
+        self._open: list[int] = []
         self._top = os.fspath(folder)
         self._held = f"{self._top}/.held"  # what was taken in and has no place yet
         self._made: set[str] = set()  # the folders of the draft
@@ -74,9 +77,15 @@ class Draft:
             descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             try:
                 write_all(descriptor, data)
-            finally:
+            except BaseException:
                 os.close(descriptor)
-        self._unsettled.append(target)
+                raise
+        if len(self._open) < OPEN_FILES:
+            self._open.append(descriptor)
+            self._unsettled.append(descriptor)
+        else:
+            os.close(descriptor)
+            self._unsettled.append(target)
         self._note(path, len(data), hashlib.sha256(data).hexdigest())
 
     def write_json(self, path: str, value: Any) -> None:
@@ -157,13 +166,16 @@ class Draft:
         )
         self.write(MANIFEST_FILE, manifest_bytes(manifest))
 
-    def publishing(self) -> Iterator[list[str]]:
+    def publishing(self) -> Iterator[list[str | int]]:
         """Shows it, step by step: after each it waits until the disk has what it gives. Raises DiskFull.
 
         A draft that was dropped meanwhile is not shown.
         """
         self.let_go()
-        yield [*self._unsettled, *self._made]
+        try:
+            yield [*self._unsettled, *self._made]
+        finally:
+            self._close_files()
         with self._turn:
             if self._dropped:
                 return
@@ -175,8 +187,11 @@ class Draft:
     def settle(self) -> None:
         """Waits until the disk has every file and folder. Raises DiskFull."""
         self.let_go()
-        with disk_errors(self._folder, 4096):
-            make_durable([*self._unsettled, *self._made])
+        try:
+            with disk_errors(self._folder, 4096):
+                make_durable([*self._unsettled, *self._made])
+        finally:
+            self._close_files()
 
     def publish(self) -> None:
         """Settles it and shows it as its target, unless it was dropped meanwhile. Raises DiskFull."""
@@ -193,6 +208,7 @@ class Draft:
 
     def drop(self) -> None:
         """Removes it, and also what a thread that nobody waits for any more has just shown."""
+        self._close_files()
         with self._turn:
             self._dropped = True
             if self.published:
@@ -200,6 +216,12 @@ class Draft:
                     self._target.rename(self._folder)
         with suppress(OSError):
             remove_tree(self._folder)
+
+    def _close_files(self) -> None:
+        """Closes what was left open; nothing is settled by it afterwards."""
+        while self._open:
+            os.close(self._open.pop())
+        self._unsettled = [path for path in self._unsettled if isinstance(path, str)]
 
     def _place(self, path: str) -> str:
         """Where a file of the draft goes; its folders are there then."""
