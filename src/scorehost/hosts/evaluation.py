@@ -156,13 +156,14 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
     )
     try:
         with order.site.timed("evaluate"):
-            return await dialogue.run()
+            value = await dialogue.run()
     except AttemptFailed as error:
         if error.failure.kind == "upload_damaged":
             await _refuse_changed(trees, error)
         raise
-    finally:
-        live.host.served = dialogue.vouched
+    # What an error leaves goes before the attempt is told: only after a verdict may a host go later.
+    live.host.served = dialogue.vouched
+    return value
 
 
 async def _refuse_changed(trees: Mapping[str, Tree], error: AttemptFailed) -> None:

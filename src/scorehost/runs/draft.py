@@ -175,7 +175,7 @@ class Draft:
         try:
             yield [*self._unsettled, *self._made]
         finally:
-            self._close_files()
+            self.close_files()
         with self._turn:
             if self._dropped:
                 return
@@ -191,7 +191,7 @@ class Draft:
             with disk_errors(self._folder, 4096):
                 make_durable([*self._unsettled, *self._made])
         finally:
-            self._close_files()
+            self.close_files()
 
     def publish(self) -> None:
         """Settles it and shows it as its target, unless it was dropped meanwhile. Raises DiskFull."""
@@ -208,7 +208,7 @@ class Draft:
 
     def drop(self) -> None:
         """Removes it, and also what a thread that nobody waits for any more has just shown."""
-        self._close_files()
+        self.close_files()
         with self._turn:
             self._dropped = True
             if self.published:
@@ -217,8 +217,8 @@ class Draft:
         with suppress(OSError):
             remove_tree(self._folder)
 
-    def _close_files(self) -> None:
-        """Closes what was left open; nothing is settled by it afterwards."""
+    def close_files(self) -> None:
+        """Closes what was left open to be settled. Harmless when it was already."""
         while self._open:
             os.close(self._open.pop())
         self._unsettled = [path for path in self._unsettled if isinstance(path, str)]
@@ -269,3 +269,5 @@ def drafted(target: Path, masker: Callable[[], Masker] = own_masker) -> Iterator
     except BaseException:
         draft.drop()
         raise
+    finally:
+        draft.close_files()
