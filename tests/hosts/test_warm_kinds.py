@@ -9,7 +9,6 @@ import anyio
 import pytest
 
 from scorehost.engine.memory import MemoryEngine
-from scorehost.errors import EngineTimeout
 from scorehost.hosts.admission import MemoryPool
 from scorehost.hosts.blueprint import Blueprint
 from scorehost.hosts.cargo import tools
@@ -73,22 +72,3 @@ async def test_after_large_cargo_a_host_to_upload_to_is_made_and_after_small_car
         assert found is not None
         await found.stack.aclose()
         assert await engine.list_containers({}) == []
-
-
-async def test_a_host_that_is_on_its_way_is_waited_for_and_not_made_twice():
-    async with made() as (engine, image, warm):
-        warm.plan([(FED, image)])
-        with anyio.fail_after(5):
-            found = await warm.take(FED, image)
-            assert found is not None
-            assert await warm.take(FED, image) is None  # none is coming: whoever needs one makes it
-        assert engine.calls["create"] == 1
-        await found.stack.aclose()
-
-
-async def test_a_host_that_was_on_its_way_and_cannot_be_made_keeps_nobody_waiting():
-    async with made() as (engine, image, warm):
-        engine.fail("start", EngineTimeout("late", hint=""))
-        warm.plan([(FED, image)])
-        with anyio.fail_after(5):
-            assert await warm.take(FED, image) is None

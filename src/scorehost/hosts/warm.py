@@ -70,8 +70,6 @@ class WarmHosts:
         self._tools = {True: tools, False: harness}
         self._ready: dict[Kind, list[Ready]] = {}
         self._coming: Counter[Kind] = Counter()
-        self._waiting: Counter[Kind] = Counter()  # attempts that wait for one that is coming
-        self._changed = anyio.Event()  # one has come, or will not come
         self._used: set[Kind] = set()
         self._large: set[Kind] = set()  # kinds of evaluators' hosts whose cargo was uploaded the last time
         self._starts = anyio.CapacityLimiter(STARTS_AT_A_TIME)
@@ -98,17 +96,13 @@ class WarmHosts:
                 self._begin(kind, *recipes[kind])
 
     async def take(self, blueprint: Blueprint, image: Image) -> Ready | None:
-        """A host of that kind that runs, has had no trouble, and is not old; None when there is none.
-
-        One that is on its way is waited for: it began before any other could.
-        """
+        """A host of that kind that runs, has had no trouble, and is not old; None when there is none."""
         kind = kind_of(blueprint, image)
         self._used.add(kind)
         if blueprint.fed:
             self._large.discard(kind_of(replace(blueprint, fed=False), image))
         elif blueprint.evaluator:
             self._large.add(kind)
-        await self._come(kind)
         while self._ready.get(kind):
             found = self._ready[kind].pop(0)
             self._pool.give_back(self._memory(blueprint))  # the attempt has reserved it for itself
@@ -123,14 +117,6 @@ class WarmHosts:
                 return found
             await found.stack.aclose()
         return None
-
-    async def _come(self, kind: Kind) -> None:
-        self._waiting[kind] += 1
-        try:
-            while not self._ready.get(kind) and self._coming[kind] >= self._waiting[kind]:
-                await self._changed.wait()
-        finally:
-            self._waiting[kind] -= 1
 
     def shed(self) -> None:
         """Gives the memory of all idle hosts back: an attempt waits for it."""
@@ -174,8 +160,6 @@ class WarmHosts:
             _log.debug("a warm host was not made", reason=error.message)
         finally:
             self._coming[kind] -= 1
-            self._changed.set()
-            self._changed = anyio.Event()
             if not kept:
                 self._pool.give_back(self._memory(blueprint))
 
