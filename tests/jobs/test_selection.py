@@ -68,7 +68,7 @@ def test_a_parameter_that_no_selected_task_declares_is_a_warning_that_names_the_
     assert warned(tolerance=2) == []
     said = "--set tolerence: no selected task declares this parameter."
     assert warned(tolerence=2) == [f"{said} Did you mean tolerance?"]
-    assert warned("b", tolerence=2) == [f"{said} There are none."]
+    assert warned("b", tolerence=2) == [f"{said} None exist."]
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def test_two_submissions_of_one_name_are_refused(tmp_path):
 def test_a_missing_folder_is_an_error_that_names_it(tmp_path):
     with pytest.raises(UsageError, match="nosuch") as raised:
         plan(tmp_path, some_tasks(tmp_path, "a"), str(tmp_path / "nosuch"))
-    assert "There are empty, solution." in raised.value.hint  # and no `run`: nothing here has a run.py
+    assert "Known: empty, solution." in raised.value.hint  # and no `run`: nothing here has a run.py
 
 
 def test_the_submitters_own_name_is_taken_from_its_card(tmp_path):

@@ -12,9 +12,9 @@ def near(word: str, names: Iterable[str]) -> str:
     """A hint that names what is spelled like `word`, else the first few names there are."""
     known = sorted(set(names))
     if not known:
-        return "There are none."
+        return "None exist."
     close = difflib.get_close_matches(word, known, n=SHOWN, cutoff=0.5)
     if close:
         return "Did you mean " + ", ".join(close) + "?"
     more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
-    return "There are " + ", ".join(known[:SHOWN]) + more + "."
+    return "Known: " + ", ".join(known[:SHOWN]) + more + "."
