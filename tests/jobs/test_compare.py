@@ -223,7 +223,7 @@ def test_inputs_that_no_attempt_could_tell_are_noted(tmp_path):
     two = job(tmp_path, dataset, {"a": {"kind": "image_missing", "digests": None}})
     found = compare_jobs(one, two)
     assert found.comparable
-    assert any("unknown in one of the jobs for 1 tasks: a" in note for note in found.notes)
+    assert any("unknown in one of the jobs for 1 task: a" in note for note in found.notes)
 
 
 def test_attempts_without_a_partner_are_listed(tmp_path, dataset):

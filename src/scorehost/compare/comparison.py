@@ -85,13 +85,18 @@ def _notes(a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | None) ->
             notes.append(f"{side} is {job.status}: {len(job.attempts)} of {planned} attempts")
         if job.damaged:
             shown = "; ".join(job.damaged[:_NAMED])
-            notes.append(f"{side} has {len(job.damaged)} damaged attempts, which are left out: {shown}")
+            some = (
+                "1 damaged attempt, which is"
+                if len(job.damaged) == 1
+                else f"{len(job.damaged)} damaged attempts, which are"
+            )
+            notes.append(f"{side} has {some} left out: {shown}")
     if unknown := unknown_inputs(matched.pairs):
         shown = ", ".join(unknown[:_NAMED])
-        notes.append(f"what scored them is unknown in one of the jobs for {len(unknown)} tasks: {shown}")
+        notes.append(f"what scored them is unknown in one of the jobs for {_tasks(len(unknown))}: {shown}")
     if old := of_other_formats(matched.pairs):
         notes.append(
-            f"whether gold, task.yaml and limits are the same is unknown for {len(old)} tasks, since one of"
+            f"whether gold, task.yaml and limits are the same is unknown for {_tasks(len(old))}, since one of"
             f" the jobs has results of the first format: {', '.join(old[:_NAMED])}"
         )
     if figures is not None and figures.mcnemar.n > figures.n_tasks:
@@ -99,6 +104,10 @@ def _notes(a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | None) ->
             "McNemar's test takes samples as independent, and some tasks have several: trust the interval"
         )
     return notes
+
+
+def _tasks(count: int) -> str:
+    return "1 task" if count == 1 else f"{count} tasks"
 
 
 def _moved(pair: Pair) -> bool:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from scorehost.runs.reading import Attempt, ReadJob
     from scorehost.runs.scored import Scored
 
+_NAMED = 5  # damaged attempts that a hint names
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -98,6 +100,11 @@ def _nothing(a: ReadJob, b: ReadJob) -> UsageError:
     for side, job in (("A", a), ("B", b)):
         if not job.attempts:
             hint = f"{side} ({job.folder.job_id}) is {job.status} and has no finished attempt."
+            if job.damaged:
+                hint = (
+                    f"{side} ({job.folder.job_id}) has no attempt that is sound; damaged:"
+                    f" {'; '.join(job.damaged[:_NAMED])}."
+                )
     if ours and theirs and not set(ours) & set(theirs):
         hint = (
             f"A has the submissions {', '.join(ours[:5])}; B has {', '.join(theirs[:5])}. "

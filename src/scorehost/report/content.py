@@ -66,6 +66,18 @@ class Report:
         """Whether the job came to its end, and nothing of it is missing, mixed or damaged."""
         return self.status == "complete" and not self.damaged and not self.unfinished
 
+    @property
+    def caution(self) -> str:
+        """What has to be told beside each figure of the summary; empty when no attempt is damaged."""
+        if self.summary is None or not self.damaged:
+            return ""
+        some = (
+            "1 attempt of the job is"
+            if len(self.damaged) == 1
+            else f"{len(self.damaged)} attempts of the job are"
+        )
+        return f"Do not rely on these figures: {some} damaged."
+
 
 def report_content(job: ReadJob, *, private: bool = False) -> Report:
     """Gathers a report; `private` lets in all metrics and the free text of private checks."""
