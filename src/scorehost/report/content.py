@@ -39,7 +39,9 @@ class ReportedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A job as reports show it. `summary` is None for a job that never came to its end."""
+    """A job as reports show it. `summary` is None for a job that never came to its end, and for one of which
+    attempts are damaged: its figures count what nothing proves any more.
+    """
 
     job_id: str
     name: str | None
@@ -78,14 +80,25 @@ def report_content(job: ReadJob, *, private: bool = False) -> Report:
         scorehost=record.scorehost,
         created_at=record.created_at,
         status=job.status,
-        message="" if job.summary is None else job.summary.message,
+        message=_message(job),
         planned=record.plan.planned,
         parent=None if record.parent is None else record.parent.job_id,
-        summary=job.summary,
+        summary=None if job.damaged else job.summary,
         attempts=tuple(_attempt(job, one, private=private) for one in job.attempts),
         damaged=job.damaged,
         private=private,
     )
+
+
+def _message(job: ReadJob) -> str:
+    if job.summary is None:
+        return ""
+    if job.damaged:
+        return (
+            f"The figures of this job are left out, since they count damaged attempts ({len(job.damaged)}). "
+            f"`scorehost run --resume {job.record.job_id}` scores these again."
+        )
+    return job.summary.message
 
 
 def _attempt(job: ReadJob, one: Attempt, *, private: bool) -> ReportedAttempt:
