@@ -17,6 +17,7 @@ from scorehost.compare.scoring_inputs import scoring_differences
 from scorehost.errors import UsageError
 from scorehost.report.content import report_content
 from scorehost.report.csv_table import csv_report
+from scorehost.report.document import json_report
 from scorehost.report.html import html_report
 from scorehost.report.junit import junit_report
 from scorehost.report.markdown import markdown_report
@@ -92,6 +93,22 @@ def test_a_result_that_is_none_is_named_and_left_out(folder, harm, said):
     assert [str(one.key) for one in job.attempts] == ["b/empty/1.1"]
     (told,) = job.damaged
     assert told.startswith(f"{KEY}: result.json {said}")
+
+
+@pytest.mark.parametrize("write", [markdown_report, html_report, junit_report])
+def test_a_report_shows_no_figures_that_count_an_attempt_which_nothing_proves_any_more(folder, write):
+    job_id = folder.name
+    before = report_content(read_job(JobFolder(folder)))
+    as_fifo(folder / "attempts" / KEY / "result.json")
+    report = report_content(read_job(JobFolder(folder)))
+    assert before.summary is not None
+    assert (report.summary, report.sound) == (None, False)
+    text = write(report)
+    shown = text if isinstance(text, str) else text.decode()
+    assert "The figures of this job are left out, since they count damaged attempts (1)." in shown
+    assert f"scorehost run --resume {job_id}" in shown
+    document = json.loads(json_report(report))
+    assert (document["summary"], len(document["damaged"])) == (None, 1)
 
 
 @pytest.mark.parametrize(("harm", "said"), HARMS)

@@ -48,8 +48,5 @@ class ReportDocument(Frozen):
     unfinished: int
     damaged: tuple[str, ...]
     private: bool
-    caution: str = Field(
-        description="why the figures of `summary` are not to be relied on; empty when they are"
-    )
     summary: Summary | None = Field(description="null when the job never came to its end")
     attempts: tuple[ReportRow, ...]

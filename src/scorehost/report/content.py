@@ -39,7 +39,9 @@ class ReportedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A job as reports show it. `summary` is None for a job that never came to its end."""
+    """A job as reports show it. `summary` is None for a job that never came to its end, and for one of which
+    attempts are damaged: its figures count what nothing proves any more.
+    """
 
     job_id: str
     name: str | None
@@ -62,21 +64,16 @@ class Report:
         return max(self.planned - len(self.attempts), 0)
 
     @property
+    def without_summary(self) -> str:
+        """Why there is no summary."""
+        if self.damaged:
+            return "There is no summary, since attempts are damaged."
+        return "The job never came to its end, so there is no summary."
+
+    @property
     def sound(self) -> bool:
         """Whether the job came to its end, and nothing of it is missing, mixed or damaged."""
         return self.status == "complete" and not self.damaged and not self.unfinished
-
-    @property
-    def caution(self) -> str:
-        """What has to be told beside each figure of the summary; empty when no attempt is damaged."""
-        if self.summary is None or not self.damaged:
-            return ""
-        some = (
-            "1 attempt of the job is"
-            if len(self.damaged) == 1
-            else f"{len(self.damaged)} attempts of the job are"
-        )
-        return f"Do not rely on these figures: {some} damaged."
 
 
 def report_content(job: ReadJob, *, private: bool = False) -> Report:
@@ -90,14 +87,25 @@ def report_content(job: ReadJob, *, private: bool = False) -> Report:
         scorehost=record.scorehost,
         created_at=record.created_at,
         status=job.status,
-        message="" if job.summary is None else job.summary.message,
+        message=_message(job),
         planned=record.plan.planned,
         parent=None if record.parent is None else record.parent.job_id,
-        summary=job.summary,
+        summary=None if job.damaged else job.summary,
         attempts=tuple(_attempt(job, one, private=private) for one in job.attempts),
         damaged=job.damaged,
         private=private,
     )
+
+
+def _message(job: ReadJob) -> str:
+    if job.summary is None:
+        return ""
+    if job.damaged:
+        return (
+            f"The figures of this job are left out, since they count damaged attempts ({len(job.damaged)}). "
+            f"`scorehost run --resume {job.record.job_id}` scores these again."
+        )
+    return job.summary.message
 
 
 def _attempt(job: ReadJob, one: Attempt, *, private: bool) -> ReportedAttempt:

@@ -31,7 +31,6 @@ def json_report(report: Report) -> bytes:
         unfinished=report.unfinished,
         damaged=report.damaged,
         private=report.private,
-        caution=report.caution,
         summary=report.summary,
         attempts=tuple(map(_attempt, report.attempts)),
     )

@@ -78,9 +78,8 @@ def _facts(report: Report) -> list[str]:
 def _figures(report: Report) -> list[str]:
     summary = report.summary
     if summary is None:
-        return ["<p>The job never came to its end, so there is no summary.</p>"]
+        return [f"<p>{escape(report.without_summary)}</p>"]
     lines: list[str] = []
-    caution = [f'<p class="warning">{escape(report.caution)}</p>'] if report.caution else []
     for title, groups in (
         ("submission", summary.submissions),
         ("task", summary.tasks),
@@ -88,15 +87,15 @@ def _figures(report: Report) -> list[str]:
     ):
         if not groups:
             continue
-        lines += [f"<h2>By {title}</h2>", *caution]
+        lines.append(f"<h2>By {title}</h2>")
         if title == "submission":
             lines.append(charts.verdict_chart(groups))
         lines.append(charts.mean_chart(groups, f"Mean score by {title}, with bounds"))
         lines += _table((title, *rows.GROUP_HEAD), rows.group_rows(groups))
     if summary.metrics:
-        lines += ["<h2>Metrics</h2>", *caution, *_table(rows.METRIC_HEAD, rows.metric_rows(summary))]
+        lines += ["<h2>Metrics</h2>", *_table(rows.METRIC_HEAD, rows.metric_rows(summary))]
     if summary.errors:
-        lines += ["<h2>Errors</h2>", *caution, *_table(rows.ERROR_HEAD, rows.error_rows(summary))]
+        lines += ["<h2>Errors</h2>", *_table(rows.ERROR_HEAD, rows.error_rows(summary))]
         lines.append(f"<p>{escape(rows.error_rule(summary))}</p>")
     return lines
 

@@ -58,8 +58,6 @@ def _suite(report: Report, submission: str, attempts: Sequence[ReportedAttempt])
         properties["parent"] = report.parent
     group = None if report.summary is None else report.summary.submissions.get(submission)
     if group is not None:
-        if report.caution:
-            properties["caution"] = report.caution
         properties["mean_score"] = figure(group.mean_score)
         properties["n"] = str(group.n)
         properties["bounds"] = span(group.bounds.lower, group.bounds.upper)

@@ -17,9 +17,8 @@ def markdown_report(report: Report) -> bytes:
     lines += [f"- {name}: {plain(value)}" for name, value in rows.facts(report)]
     summary = report.summary
     right = tuple(rows.RIGHT)
-    caution = [f"**{plain(report.caution)}**", ""] if report.caution else []
     if summary is None:
-        lines += ["", "The job never came to its end, so there is no summary."]
+        lines += ["", report.without_summary]
     else:
         for title, groups in (
             ("submission", summary.submissions),
@@ -28,17 +27,14 @@ def markdown_report(report: Report) -> bytes:
         ):
             if groups:
                 head = (title, *rows.GROUP_HEAD)
-                lines += ["", f"## By {title}", "", *caution]
-                lines += table(head, rows.group_rows(groups), right=right)
+                lines += ["", f"## By {title}", "", *table(head, rows.group_rows(groups), right=right)]
         if summary.metrics:
-            lines += ["", "## Metrics", "", *caution]
-            lines += table(rows.METRIC_HEAD, rows.metric_rows(summary), right=right)
+            lines += ["", "## Metrics", "", *table(rows.METRIC_HEAD, rows.metric_rows(summary), right=right)]
         if summary.errors:
             lines += [
                 "",
                 "## Errors",
                 "",
-                *caution,
                 *table(rows.ERROR_HEAD, rows.error_rows(summary), right=("count",)),
             ]
             lines += ["", rows.error_rule(summary)]
