@@ -48,5 +48,7 @@ class ReportDocument(Frozen):
     unfinished: int
     damaged: tuple[str, ...]
     private: bool
-    summary: Summary | None = Field(description="null when the job never came to its end")
+    summary: Summary | None = Field(
+        description="null when the job never came to its end, or attempts of it are damaged"
+    )
     attempts: tuple[ReportRow, ...]

@@ -66,7 +66,7 @@ class Report:
     @property
     def without_summary(self) -> str:
         """Why there is no summary."""
-        if self.damaged:
+        if self.damaged and self.message:  # there was one
             return "There is no summary, since attempts are damaged."
         return "The job never came to its end, so there is no summary."
 
