@@ -93,7 +93,11 @@ async def score(resources: Resources, order: WorkOrder, folder: Path, emit: Emit
     of the attempt stay, and `emit` is told how to enter them.
     """
     if resources.keep is None:
-        return await _scored(resources, order, folder, emit, None)
+        try:
+            return await _scored(resources, order, folder, emit, None)
+        except BaseException:  # there was a verdict, say, and no room for it: its host may still be leaving
+            await resources.leaving.gone()
+            raise
     shelter = KeptHosts(resources.dataset.profiles.engine.host)
     try:
         result = await _scored(resources, order, folder, emit, shelter)

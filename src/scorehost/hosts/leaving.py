@@ -30,6 +30,7 @@ class Leaving:
         self._group = group
         self._pool = pool
         self.going = 0  # how many are on their way out
+        self._went = anyio.Event()  # one of them has gone
 
     def take(self, host: Host) -> bool:
         """Has the host removed from now on; False when too many leave already, and the caller removes it."""
@@ -39,6 +40,12 @@ class Leaving:
         self._pool.hold(host.blueprint.limits.memory_mb * MIB)
         self._group.start_soon(self._remove, host)
         return True
+
+    async def gone(self) -> None:
+        """Waits until all that leave have gone, for `REMOVE_SECONDS` at most; also under a cancel."""
+        with anyio.move_on_after(REMOVE_SECONDS, shield=True):
+            while self.going:
+                await self._went.wait()
 
     async def _remove(self, host: Host) -> None:
         with anyio.CancelScope(shield=True, deadline=anyio.current_time() + REMOVE_SECONDS) as scope:
@@ -54,6 +61,8 @@ class Leaving:
         host.memory.forget(host.container)
         self._pool.give_back(host.blueprint.limits.memory_mb * MIB)
         self.going -= 1
+        self._went.set()
+        self._went = anyio.Event()
 
 
 @asynccontextmanager
