@@ -56,6 +56,26 @@ async def test_a_served_host_keeps_nobody_waiting_and_is_gone_at_the_end(tmp_pat
         assert pool.try_take(80 * 64 * MIB)
 
 
+async def test_who_has_to_leave_nothing_waits_until_all_that_leave_have_gone(tmp_path, job_id):
+    async with memory_engine() as plain, watch_memory(plain, job_id) as memory:
+        engine = Slow(plain)
+        async with leaving_hosts(MemoryPool(1 << 40)) as leaving:
+            site = Site(engine, memory, job_id, "s", print, lambda *_: None, leaving=leaving)
+            await served(site)
+            await served(site)
+
+            async def let_go():
+                await anyio.sleep(0.05)
+                engine.go.set()
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(let_go)
+                with anyio.move_on_after(0.01):  # a cancel does not cut the wait short
+                    await leaving.gone()
+                assert leaving.going == 0
+            assert await plain.list_containers({labels.JOB: job_id}) == []
+
+
 async def test_a_host_that_has_not_served_is_waited_for(tmp_path, job_id):
     async with memory_engine() as plain, watch_memory(plain, job_id) as memory:
         async with leaving_hosts(MemoryPool(1 << 40)) as leaving:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scorehost.errors import AttemptFailed, Interrupted
+from scorehost.files.below import kind_of
 from scorehost.files.names import on_one_line
 from scorehost.files.tree import CHUNK, Entry, Tree, name_bytes
 from scorehost.model.failure import Phase, failure
@@ -32,15 +33,6 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DENIED = (errno.EACCES, errno.EPERM)
 # What opening says of links, of sockets and devices without a driver, and of what may not be read.
 _ITS_OWN = (*_DENIED, errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP)
-_KINDS = {
-    stat.S_IFLNK: "a link",
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a FIFO",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFBLK: "a device",
-    stat.S_IFCHR: "a device",
-    stat.S_IFREG: "a file",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +244,7 @@ def _open_at(name: str, folder: int, shown: str) -> int | None:
         if error.errno not in _ITS_OWN:  # too many open files, say: no fault of what is opened
             raise
         try:
-            kind = _kind(os.lstat(name, dir_fd=folder).st_mode)
+            kind = kind_of(os.lstat(name, dir_fd=folder).st_mode)
         except OSError:
             kind = "something unknown"
         if error.errno in _DENIED:
@@ -283,8 +275,4 @@ def _opened(path: str, folder: int | None, shown: str) -> Iterator[int]:
 def _expect(descriptor: int, kind: int, shown: str, wanted: str) -> None:
     mode = os.fstat(descriptor).st_mode
     if stat.S_IFMT(mode) != kind:
-        raise _Refused(f"{on_one_line(shown)} is {_kind(mode)}, not {wanted}")
-
-
-def _kind(mode: int) -> str:
-    return _KINDS.get(stat.S_IFMT(mode), "something unknown")
+        raise _Refused(f"{on_one_line(shown)} is {kind_of(mode)}, not {wanted}")
