@@ -39,7 +39,7 @@ UNIT = (0.0, 1.0)
     ],
 )
 def test_a_verdict_that_contradicts_its_score_or_its_checks_is_told(
-    status, score, bounds, checks, direction, words
+    *, status, score, bounds, checks, direction, words
 ):
     assert contradiction(status, score, bounds, checks, direction) == words
 
