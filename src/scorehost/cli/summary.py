@@ -52,7 +52,7 @@ def tokens_used(usage: RoleUsage) -> str:
 def _provoked(group: Group) -> str:
     """How many of the ERRORs that count as the lowest were agents that failed at the work they were shown."""
     number = group.errors_provoked
-    return f" ({number} by failed calls of an agent that answered others)" if number else ""
+    return f" ({number} by calls of agents that the work can have made fail)" if number else ""
 
 
 def _cells(name: str, group: Group) -> tuple[str, ...]:

@@ -90,7 +90,7 @@ def error_rule(summary: Summary) -> str:
     if not summary.errors:
         return ""
     number = summary.errors_provoked
-    provoked = f" ({number} by failed calls of an agent that answered others)" if number else ""
+    provoked = f" ({number} by calls of agents that the work can have made fail)" if number else ""
     return (
         f"{summary.errors_as_lowest} count as the lowest score{provoked}, "
         f"{summary.errors_left_out} are left out of the mean; "
