@@ -87,6 +87,7 @@ class ContainerSpec:
     runtime: str | None = None
     stdin: bool = False
     network: str | None = None  # of the engine, by name; None: none at all, as every scoring host has it
+    file_locks: bool = False  # fcntl may lock parts of files
     names_itself: bool = False  # the image resolves localhost without /etc/hosts: nobody has to write it
 
 
