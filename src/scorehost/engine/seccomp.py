@@ -7,8 +7,8 @@ scoring does not need. So are the asynchronous I/O calls (io_setup and its like)
 counts for all its hosts together. `socket` opens local sockets, TCP and UDP over IPv4 and IPv6 only: AF_VSOCK
 would be a way out of "no network", and what ping and netlink sockets hold counts into no host's memory
 (unread replies of route netlink held 5.6 GiB for a host of 64 MiB). `fcntl` takes a list of commands.
-File locks by byte range are not on it unless the task asks for them: no control group counts them, and no limit bounds
-them. Sending with MSG_OOB on local sockets has a record of escapes.
+Locks of byte ranges are not on it unless the task asks for them: no control group counts them, and no limit
+bounds them. Sending with MSG_OOB on local sockets has a record of escapes.
 """
 
 from __future__ import annotations

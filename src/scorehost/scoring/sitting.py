@@ -91,6 +91,7 @@ class ScoreSitting(Sitting[Work]):
                     agents=agents,
                     keep=running.keep,
                     writer=place.writer,
+                    allow_unenforced=running.allow_unenforced,
                 )
             )
             yield functools.partial(score_attempt, resources)
