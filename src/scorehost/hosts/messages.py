@@ -306,7 +306,9 @@ class FailedError(Frozen):
         "adapter_overflow",
         "adapter_missing",
         "adapter_truncated",
+        "adapter_refused",
         "budget_spent",
+        "share_spent",
     ]
     type: str = Field(max_length=200)
     place: str = Field(max_length=1000)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from scorehost.model.frozen import Frozen
+from scorehost.model.frozen import Frozen, Later
 from scorehost.model.limits import HostLimits, Limits
 
 
@@ -74,7 +74,9 @@ class NamedEnvironment(Frozen):
 
 
 class Evaluation(Frozen):
-    """How the task is scored. `file_locks`: of the evaluator's own host, as a named environment's."""
+    """How the task is scored. `file_locks`: of the evaluator's own host, as a named environment's.
+    `tolerate_agent_faults`: PASS stands though the evaluator caught that a call of an agent failed.
+    """
 
     runtime: Literal["python"] = "python"
     entrypoint: str = "evaluator:evaluate"
@@ -88,6 +90,7 @@ class Evaluation(Frozen):
     environments: dict[str, NamedEnvironment] = Field(default_factory=dict)
     evaluator_environment: str | None = None
     shared_context: tuple[str, ...] = ()
+    tolerate_agent_faults: Annotated[bool, Later()] = False
 
 
 class TaskBody(Frozen):
