@@ -173,6 +173,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         shelter=progress.shelter,
         starts=resources.starts,
         leaving=resources.leaving,
+        excused=resources.excused,
     )
     with progress.timed("prepare"):
         progress.trees = trees = await resources.trees(task)

@@ -121,6 +121,9 @@ async def _talked(order: Production, host: Host) -> Produced:
                 roles=order.roles,
                 phase="run",
                 alone=True,
+                excused=tuple(
+                    sorted(order.site.excused | ({"network"} if order.blueprint.network else set()))
+                ),
             ),
             trees=checked,
             clock=StandingClock(order.blueprint.limits.wall_time_seconds),

@@ -97,6 +97,7 @@ class ScoreSitting(Sitting[Work]):
                     agents=agents,
                     keep=running.keep,
                     writer=place.writer,
+                    allow_unenforced=running.allow_unenforced,
                 )
             )
             scoring = functools.partial(score_attempt, resources)
