@@ -278,10 +278,13 @@ class Usage(Frozen):
 
 
 class ResultFrame(Frozen):
-    """What `evaluate` returned, not yet judged."""
+    """What `evaluate` returned, not yet judged. `misread`: a reply of an agent was not the object that it was
+    read as, and the evaluator caught that.
+    """
 
     kind: Literal["result"]
     value: dict[str, Any]
+    misread: bool = False
 
 
 class FailedError(Frozen):
