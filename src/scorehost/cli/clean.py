@@ -45,6 +45,8 @@ def clean(job: str | None, older_than: float, force: bool, kept: bool) -> int:
     for reason, names in list(why.items())[:_SHOWN]:
         more = f" and {count(len(names) - _NAMED, 'other object')}" if len(names) > _NAMED else ""
         say(f"left {', '.join(names[:_NAMED])}{more}: {reason}")
+    if report.calls:
+        say(f"removed what {count(report.calls, 'call')} of agents had left on this machine")
     left = f", {len(report.left)} left" if report.left else ""
     say(f"{count(len(report.removed), 'object')} removed{left}")
     return 0

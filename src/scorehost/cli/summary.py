@@ -32,6 +32,8 @@ def summary_lines(content: Mapping[str, Any]) -> list[str]:
         lines += [visible(prefix + line) for line in _remarks(summary.submissions[name])]
     if summary.shared_host:
         lines.append("not isolated: scored in the run phase's own container (evaluate_host.isolated: false)")
+    if summary.adapter_isolation == "none" and summary.usage:
+        lines.append("adapter_isolation: none (programs that play roles run as this user)")
     return lines + [visible(_used(role, usage)) for role, usage in summary.usage.items()]
 
 

@@ -14,10 +14,11 @@ from scorehost.hosts import labels
 
 @dataclass(frozen=True, slots=True)
 class CleanReport:
-    """What was removed, and what was left with the reason why."""
+    """What was removed, and what was left with the reason why. `calls`: of agents, which killed jobs left."""
 
     removed: tuple[Listed, ...] = ()
     left: tuple[tuple[Listed, str], ...] = field(default=())
+    calls: int = 0
 
 
 async def clean(

@@ -47,6 +47,11 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("scorehost", report.scorehost),
         ("message", report.message),
     ]
+    isolation = None if report.summary is None else report.summary.adapter_isolation
+    if isolation is not None:
+        found.append(
+            ("adapters ran as", "this user (adapter_isolation: none)" if isolation == "none" else isolation)
+        )
     found += [("damaged, left out", text) for text in report.damaged]
     return [(name, value) for name, value in found if value]
 
