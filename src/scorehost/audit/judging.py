@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from scorehost.audit.clock import SHIFT_WORDS
 from scorehost.audit.commands import CLOCK, REPEATS
+from scorehost.audit.standards import Standard, contradicts, machinery, raised, standard
 from scorehost.audit.static import suspicions
 from scorehost.model.audit import AuditFinding, Level, MadeUp, Passed
 from scorehost.model.failure import Blame, Phase
@@ -25,6 +26,7 @@ Command = Callable[[str, MadeUp], str]
 _LEVELS: tuple[Level, ...] = ("defect", "error", "warning")
 _EMPTY_LABEL = "nothing at all"
 _METRICS_SHOWN = 3
+EMPTY_FILE = "empty-file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,26 +108,87 @@ def _judge_task(
         return attempts.get((task_id, name), ())
 
     solution = MadeUp(name="solution", task_id=task_id, role="solution", label="its solution")
+    held = standard(task, found("solution"))
     unscored = _solution(task, solution, found("solution"), book)
     empty = MadeUp(name="empty", task_id=task_id, role="empty", label=_EMPTY_LABEL)
-    _must_not(empty, found("empty"), book, unscored=unscored)
+    _must_not(empty, found("empty"), book, held, unscored=unscored)
+    handed_in = [(solution, found("solution")), (empty, found("empty"))]
     for name in task.wrong:
         wrong = MadeUp(name=f"wrong-{name}", task_id=task_id, role="wrong", label="its own wrong solution")
         tries = found(wrong.name)
-        _must_not(wrong, tries, book, unscored=unscored)
+        _must_not(wrong, tries, book, held, unscored=unscored)
         _expected(task, name, wrong, tries, book)
+        handed_in.append((wrong, tries))
     for made_up in staged:
         tries = found(made_up.name)
+        handed_in.append((made_up, tries))
         if made_up.role == "mutant":
-            book.mutants += any(not _machinery(one) for one in tries)
-            if any(one.result.status == "PASS" for one in tries):
-                book.add("warning", "mutant-passes", made_up, f"a mutated solution is PASS: {made_up.detail}")
+            _mutant(made_up, tries, book, held)
         else:
-            _must_not(made_up, tries, book, unscored=unscored)
+            _must_not(made_up, tries, book, held, unscored=unscored)
+    _contradictions(task, handed_in, book)
+    if held.score is not None:
+        _raises(task, handed_in, book)
     for one in suspicions(task):
         book.findings.append(
             AuditFinding(level="warning", kind=one.kind, task_id=task_id, text=f"{one.place}: {one.text}")
         )
+
+
+def _mutant(made_up: MadeUp, tries: Sequence[Attempt], book: _Book, held: Standard) -> None:
+    """One that scores worse than the solution was noticed, also where it still passes."""
+    scored = [one.result for one in tries if not machinery(one)]
+    book.mutants += bool(scored)
+    for result in scored:
+        if held.surpassed(result):
+            text = f"a mutated solution is better than the solution ({held.words(result)}): {made_up.detail}"
+            book.add("warning", "mutant-is-better", made_up, text)
+            return
+        if result.status == "PASS" and not held.fell(result):
+            book.add("warning", "mutant-passes", made_up, f"a mutated solution is PASS: {made_up.detail}")
+            return
+        if result.status not in ("PASS", "FAIL", "ERROR") and held.as_good(result):
+            text = f"a mutated solution has the solution's score: {made_up.detail}"
+            book.add("warning", "mutant-passes", made_up, text)
+            return
+
+
+def _contradictions(task: Task, handed_in: Iterable[tuple[MadeUp, Sequence[Attempt]]], book: _Book) -> None:
+    """Verdicts that contradict their own score or checks: each sort once, with the first that shows it."""
+    told = dict[str, list[MadeUp]]()
+    for made_up, tries in handed_in:
+        for text in {contradicts(task, one) for one in tries} - {""}:
+            told.setdefault(text, []).append(made_up)
+    for text, who in told.items():
+        more = f", and {len(who) - 1} more" if len(who) > 1 else ""
+        book.add("defect", "contradicts-itself", who[0], f"{text}, for {_named(who[0])}{more}")
+
+
+def _raises(task: Task, handed_in: Iterable[tuple[MadeUp, Sequence[Attempt]]], book: _Book) -> None:
+    """An evaluator that raises for what is merely wrong, in place of saying FAIL. What is dishonest may break
+    it and counts as the lowest; nothing at all, and what expect.yaml speaks of, have findings of their own.
+    """
+    merely = [
+        (made_up, one)
+        for made_up, tries in handed_in
+        if made_up.role == "mutant"
+        or made_up.name == EMPTY_FILE
+        or (made_up.role == "wrong" and not _stated(task, made_up))
+        for one in tries[:1]
+    ]
+    broken = [(made_up, one) for made_up, one in merely if raised(one)]
+    if broken:
+        made_up, one = broken[0]
+        text = (
+            f"the evaluator raises for {len(broken)} of {len(merely)} hand-ins that are merely wrong, "
+            f"in place of FAIL: {_why(one)} for {_named(made_up)}"
+        )
+        book.add("defect", "evaluator-raises", made_up, text)
+
+
+def _stated(task: Task, wrong: MadeUp) -> bool:
+    expected = task.expected.get(wrong.name.removeprefix("wrong-"))
+    return expected is not None and expected.status is not None
 
 
 def _solution(task: Task, made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> bool:
@@ -135,11 +198,11 @@ def _solution(task: Task, made_up: MadeUp, tries: Sequence[Attempt], book: _Book
         finding = AuditFinding(level="warning", kind="no-solution", task_id=task.task_id, text=text)
         book.findings.append(finding)
         return False
-    unscored = [one for one in tries if _machinery(one)]
+    unscored = [one for one in tries if machinery(one)]
     if unscored:
         book.add("error", "not-scored", made_up, f"its solution was not scored: {_why(unscored[0])}")
         return True
-    refused = [one for one in tries if one.result.status != "PASS"]
+    refused = [one for one in tries if one.result.status in ("FAIL", "ERROR")]
     if refused and len(refused) == len(tries):
         book.add("defect", "solution-fails", made_up, f"its own solution is not PASS but {_why(refused[0])}")
     else:
@@ -148,12 +211,12 @@ def _solution(task: Task, made_up: MadeUp, tries: Sequence[Attempt], book: _Book
 
 
 def _by_the_clock(moved: Attempt, tries: Sequence[Attempt], book: _Book) -> None:
-    sound = [one for one in tries if not _machinery(one)]
+    sound = [one for one in tries if not machinery(one)]
     if not sound:
         return
     was, now = sound[0].result, moved.result
     solution = MadeUp(name="solution", task_id=now.task_id, role="solution", label="its solution")
-    if _machinery(moved):
+    if machinery(moved):
         text = f"with the clock {SHIFT_WORDS} ahead its solution was not scored: {_why(moved)}"
         book.add("error", "not-scored", solution, text)
         return
@@ -167,10 +230,17 @@ def _by_the_clock(moved: Attempt, tries: Sequence[Attempt], book: _Book) -> None
     book.add("defect", CLOCK, solution, text)
 
 
-def _must_not(made_up: MadeUp, tries: Sequence[Attempt], book: _Book, *, unscored: bool) -> None:
+def _must_not(
+    made_up: MadeUp, tries: Sequence[Attempt], book: _Book, held: Standard, *, unscored: bool
+) -> None:
+    paid = [one.result for one in tries if held.as_good(one.result)]
     if any(one.result.status == "PASS" for one in tries):
         book.took(made_up)
         book.add("defect", f"{made_up.role}-passes", made_up, f"PASS for {_named(made_up)}")
+    elif paid:
+        more = "better than" if held.surpassed(paid[0]) else "as good as"
+        text = f"{_named(made_up)} is {more} its solution: {held.words(paid[0])}"
+        book.add("defect", "full-score", made_up, text)
     elif unscored:
         return
     else:
@@ -179,7 +249,8 @@ def _must_not(made_up: MadeUp, tries: Sequence[Attempt], book: _Book, *, unscore
 
 
 def _named(made_up: MadeUp) -> str:
-    return f"{made_up.label} ({made_up.name})" if made_up.role in ("wrong", "attack") else made_up.label
+    told = made_up.role in ("wrong", "attack", "mutant")
+    return f"{made_up.label} ({made_up.name})" if told else made_up.label
 
 
 def _left_the_mean(made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> None:
@@ -208,7 +279,7 @@ def _left_the_mean(made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> No
 def _expected(task: Task, name: str, made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> None:
     """expect.yaml against what came; what PASSes was told already."""
     expected = task.expected.get(name)
-    bad = [one for one in tries if one.result.status != "PASS" and not _machinery(one)]
+    bad = [one for one in tries if one.result.status != "PASS" and not machinery(one)]
     if expected is None or not bad:
         return
     result = bad[0].result
@@ -224,7 +295,7 @@ def _expected(task: Task, name: str, made_up: MadeUp, tries: Sequence[Attempt], 
 
 
 def _agree(made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> None:
-    sound = [one for one in tries if not _machinery(one)]
+    sound = [one for one in tries if not machinery(one)]
     if len(sound) < 2:  # noqa: PLR2004 - one alone agrees with itself
         return
     first = sound[0].result
@@ -243,12 +314,6 @@ def _agree(made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> None:
             text = f"repeats of {_named(made_up)} do not agree: {'; '.join(parts)}"
             book.add("defect", REPEATS, made_up, text)
             return
-
-
-def _machinery(one: Attempt) -> bool:
-    """Whether an ERROR says nothing of task and submission: engine, environment, adapter, scorehost."""
-    error = one.result.error
-    return error is not None and error.blame not in (Blame.DATASET, Blame.SUBMISSION)
 
 
 def _why(one: Attempt) -> str:
