@@ -58,7 +58,10 @@ def _take_streams() -> Tuple[int, int]:
 
 def _argument(channel: Channel, start: Dict[str, Any], waits: bool) -> Any:
     """What the task's function is given: `inputs`, or the context of the run phase."""
+    from scorehost_sdk import present
+
     inputs = start["inputs"]
+    present.link, present.phase = channel, start["phase"]
     if start["phase"] == "run":
         from scorehost_sdk.context import context
 
@@ -82,9 +85,19 @@ def _evaluate(channel: Channel, start: Dict[str, Any]) -> Any:
     from scorehost_sdk.flavour import is_coroutine_function
 
     waits = is_coroutine_function(function)
-    value = function(_argument(channel, start, waits))
-    if not waits and not hasattr(value, "__await__"):
+    given = _argument(channel, start, waits)
+    value = function(given)
+    if waits or hasattr(value, "__await__"):
+        value = _awaited(value)
+    if start["phase"] != "run":
         return value
+    from scorehost_sdk.context import finished
+
+    finished(given, value, _ROOT)
+    return {}
+
+
+def _awaited(value: Any) -> Any:
     import asyncio
 
     async def wait() -> Any:

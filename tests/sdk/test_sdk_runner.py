@@ -66,9 +66,10 @@ def test_both_package_names_and_shared_modules_import(tmp_path):
         shared__exact=(
             "import scorehost_sdk, ageval_sdk\n"
             "def evaluate(inputs):\n"
-            "    names = sorted(scorehost_sdk.__all__)\n"
+            "    names = set(scorehost_sdk.__all__) - {'Agent'}\n"  # in that layout it takes an attempt's id
             "    same = all(getattr(scorehost_sdk, name) is getattr(ageval_sdk, name) for name in names)\n"
-            "    same = same and names == sorted(ageval_sdk.__all__)\n"
+            "    same = same and names < set(ageval_sdk.__all__)\n"
+            "    same = same and all(hasattr(ageval_sdk, name) for name in ageval_sdk.__all__)\n"
             "    return {'status': 'PASS', 'metrics': {'same': same}}\n"
         ),
     )

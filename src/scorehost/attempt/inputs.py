@@ -28,9 +28,15 @@ def evaluator_inputs(order: WorkOrder, layout: Layout, end: Produced | None = No
     }
 
 
-def run_inputs(order: WorkOrder) -> dict[str, Any]:
-    """What the context of a run phase is made of."""
-    return {"parameters": order.work.task.spec.parameters, "task": _task(order)}
+def run_inputs(order: WorkOrder, layout: str) -> dict[str, Any]:
+    """What the context of a run phase is made of; `layout` is the dataset's."""
+    spec = order.work.task.spec
+    return {
+        "parameters": spec.parameters,
+        "task": _task(order),
+        "layout": layout,
+        "artifacts": [{"id": each.id, "path": each.path, "kind": each.kind} for each in spec.artifacts],
+    }
 
 
 def _task(order: WorkOrder) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scorehost.files.tree import Entry, Tree, held, read_tree
@@ -11,6 +11,8 @@ from scorehost.hosts import blueprint as places
 from scorehost.hosts.blueprint import Blueprint
 
 _IN_CONTAINER = ("scorehost_sdk", "ageval_sdk")
+# As in the task's own folder: an evaluator may look for its gold beside itself.
+_BESIDE = ((places.EVALUATION, f"../{places.EVALUATION}"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Cargo:
         load[places.TOOLS] = tools
         if host.gold:
             load[places.EVALUATION] = self.gold
-            load[places.TASK] = self.code
+            load[places.TASK] = replace(self.code, links=_BESIDE)
         load[places.ARTIFACTS] = self.artifacts if host.artifacts else Tree()
         load[places.WORKSPACE] = self.workspace if host.artifacts and not host.copy_workspace else Tree()
         return load
