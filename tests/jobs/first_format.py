@@ -30,8 +30,16 @@ def tree_digest(files: dict[str, Path]) -> str:
     return sha256("".join(lines).encode())
 
 
-def measure(spec: TaskSpec) -> dict[str, str]:
+def first_said(spec: TaskSpec) -> dict[str, Any]:
+    """task.yaml as the first release read it: without the keys that came later."""
     said = spec.model_dump(mode="json")
+    for key in ("direction", "verdict"):
+        del said["evaluation"]["output"][key]
+    return said
+
+
+def measure(spec: TaskSpec) -> dict[str, str]:
+    said = first_said(spec)
     limits = canonical_digest(said.pop("limits"))
     return {"task": canonical_digest(said), "limits": limits}
 
@@ -58,7 +66,7 @@ def put_back(folder: Path, dataset: Dataset) -> None:
 
 def _pins(task: Task) -> dict[str, str]:
     pins = {"code": files_digest(task.code), "gold": files_digest(task.gold)}
-    return {**pins, "spec": canonical_digest(task.spec.model_dump(mode="json"))}
+    return {**pins, "spec": canonical_digest(first_said(task.spec))}
 
 
 def _attempt(folder: Path, task: Task) -> None:

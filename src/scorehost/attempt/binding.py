@@ -15,6 +15,7 @@ from scorehost.attempt.scripts import script_fault
 from scorehost.errors import AttemptFailed
 from scorehost.model import json
 from scorehost.model.check import MAX_BYTES, MAX_ROWS, CheckRow
+from scorehost.model.direction import best_end, worst_end
 from scorehost.model.failure import Phase, failure
 from scorehost.model.result import Status
 from scorehost.spec.task import Output
@@ -52,12 +53,10 @@ def bind(value: Any, output: Output, *, task: Path) -> Verdict:
         _invalid(
             f"evaluate() returned the unknown key {_shown(unknown[0])}; known are {', '.join(sorted(_KEYS))}"
         )
-    status = value.get("status")
-    if status not in ("PASS", "FAIL") or not isinstance(status, str):
-        _invalid(f"status is {_shown(status) if 'status' in value else 'missing'}, not 'PASS' or 'FAIL'")
+    status = _status(value, output)
     checks, warnings = _checks(value.get("checks"), task)
     return Verdict(
-        status="PASS" if status == "PASS" else "FAIL",
+        status=status,
         score=_score(value.get("score"), status, output),
         metrics=_metrics(value.get("metrics")),
         checks=checks,
@@ -65,10 +64,24 @@ def bind(value: Any, output: Output, *, task: Path) -> Verdict:
     )
 
 
-def _score(score: Any, status: str, output: Output) -> float:
-    low, high = output.score_range or (0.0, 1.0)
-    if score is None:
-        return high if status == "PASS" else low
+def _status(value: Mapping[str, Any], output: Output) -> Status:
+    status = value.get("status")
+    told = _shown(status) if "status" in value else "missing"
+    if output.verdict == "none":
+        if status not in (None, "SCORED"):
+            _invalid(f"status is {told}, and the task has no verdict (evaluation.output.verdict: none)")
+        return "SCORED"
+    if status == "PASS":
+        return "PASS"
+    if status != "FAIL":
+        _invalid(f"status is {told}, not 'PASS' or 'FAIL'")
+    return "FAIL"
+
+
+def _score(score: Any, status: Status, output: Output) -> float:
+    low, high = ends = output.score_range or (0.0, 1.0)
+    if score is None and status != "SCORED":
+        return best_end(output.direction, ends) if status == "PASS" else worst_end(output.direction, ends)
     if isinstance(score, bool) or not isinstance(score, (int, float)):
         _invalid(f"score is {_shown(score)}, not a number")
     try:

@@ -91,8 +91,8 @@ def unplayed(told: Told) -> tuple[str, ...]:
     """What is said of roles whose executor is another program's, one sentence each."""
     return tuple(
         f"agent_profiles.{name}: `executor: {executor}` is not here, so that a call of this role is an ERROR "
-        "(adapter_missing); bind it with `executor: command` or `executor: openai` in a profiles.yaml (another "
-        "one may be given by --profiles)"
+        "(adapter_missing); bind it with `executor: command` or `executor: openai` in a profiles.yaml "
+        "(--profiles FILE takes another one)"
         for name, executor in sorted(told.unplayed.items())
         if executor
     )

@@ -159,6 +159,10 @@ def _evaluation(spec: TaskSpec, tree: Map, code: dict[str, Path], problems: Prob
         problems.add(
             found.place, found.key, "the lower end must be below the upper end", "Write [lowest, highest]"
         )
+    if reach is None and evaluation.output.direction == "minimize":
+        found = find(tree, ("evaluation", "output", "direction"))
+        text = "a score that is minimised needs a range: what crashes an evaluator has to count as something"
+        problems.add(found.place, found.key, text, "Write `score_range: [0, WORST]` beside it")
     names = [metric.id for metric in evaluation.metrics]
     for number, name in enumerate(names):
         if name in names[:number]:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from scorehost.model.direction import Direction
 from scorehost.model.frozen import Frozen
 from scorehost.model.limits import HostLimits, Limits
 
@@ -36,10 +37,16 @@ class InputRow(Frozen):
 
 
 class Output(Frozen):
-    """What a score may be; `score_range` None: any finite number."""
+    """What a score may be; `score_range` None: any finite number.
+
+    `direction`: which way it is better. `verdict` none: the evaluator returns a score, and nothing passes or
+    fails.
+    """
 
     format: Literal["json"] = "json"
     score_range: tuple[float, float] | None = (0.0, 1.0)
+    direction: Direction = "maximize"
+    verdict: Literal["pass_fail", "none"] = "pass_fail"
 
 
 class Metric(Frozen):
