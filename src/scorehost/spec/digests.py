@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scorehost.errors import UsageError
 from scorehost.model import json
 from scorehost.model.canonical import jcs_digest
+from scorehost.model.frozen import as_bound
 
 if TYPE_CHECKING:
     from scorehost.spec.commands import ResolvedCommand
@@ -16,40 +16,21 @@ if TYPE_CHECKING:
     from scorehost.spec.task import TaskSpec
 
 
-# Keys that came after formats /2 had begun, with their defaults: a task that does not use one has the digest
-# that it had before.
-_LATER: Mapping[tuple[str, ...], Any] = {
-    ("evaluation", "output", "direction"): "maximize",
-    ("evaluation", "output", "verdict"): "pass_fail",
-}
-
-
-def _said(spec: TaskSpec) -> dict[str, Any]:
-    said = spec.model_dump(mode="json")
-    for path, default in _LATER.items():
-        place = said
-        for step in path[:-1]:
-            place = place[step]
-        if place[path[-1]] == default:
-            del place[path[-1]]
-    return said
-
-
 def task_digest(spec: TaskSpec, *, first: bool = False) -> str:
     """Over the whole of task.yaml; `first`: as formats `/1` took it. Raises UsageError."""
-    return _digest(spec.task_id, _said(spec), first=first)
+    return _digest(spec.task_id, as_bound(spec), first=first)
 
 
 def measure_digests(spec: TaskSpec, *, first: bool = False) -> tuple[str, str]:
     """Over task.yaml without its limits, and over these alone. Raises UsageError."""
-    said = _said(spec)
+    said = as_bound(spec)
     limits = _digest(spec.task_id, said.pop("limits"), first=first)
     return _digest(spec.task_id, said, first=first), limits
 
 
 def profile_digest(profiles: Profiles, *, first: bool = False) -> str:
     """Over profiles.yaml as it was read. Raises UsageError."""
-    return _digest("profiles.yaml", profiles.model_dump(mode="json"), first=first)
+    return _digest("profiles.yaml", as_bound(profiles), first=first)
 
 
 def role_digest(role: Role, command: ResolvedCommand | None) -> str:
