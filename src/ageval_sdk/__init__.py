@@ -5,6 +5,7 @@ from __future__ import annotations
 import scorehost_sdk
 from scorehost_sdk import (
     AdapterFault,
+    ArgumentError,
     AsyncProcess,
     AsyncScoring,
     ExecResult,
@@ -14,6 +15,7 @@ from scorehost_sdk import (
     ReplyError,
     Scoring,
     ScoringError,
+    SubmissionError,
     SubmissionFault,
     UnknownEnvironment,
     UnknownRole,
@@ -31,12 +33,14 @@ if TYPE_CHECKING:
         Judgement,
         Reply,
         Session,
+        as_instance,
         untrusted,
     )
 
 __all__ = [
     "AdapterFault",
     "Agent",
+    "ArgumentError",
     "AsyncAgent",
     "AsyncContext",
     "AsyncProcess",
@@ -53,9 +57,11 @@ __all__ = [
     "Scoring",
     "ScoringError",
     "Session",
+    "SubmissionError",
     "SubmissionFault",
     "UnknownEnvironment",
     "UnknownRole",
+    "as_instance",
     "evaluation_check",
     "untrusted",
 ]

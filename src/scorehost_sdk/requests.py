@@ -219,6 +219,13 @@ def reset(name: Optional[str]) -> Steps[None]:
     yield {"kind": "reset", "name": name}, ()
 
 
+def cpu_seconds(name: Optional[str]) -> Steps[Optional[float]]:
+    """CPU time that a running host has used by the kernel's count; None where that cannot be told."""
+    value = yield {"kind": "cpu", "name": name}, ()
+    used: Optional[float] = value["seconds"]
+    return used
+
+
 def write_file(name: Optional[str], path: str, content: Content) -> Steps[None]:
     """A file in a writable place of a host."""
     data, place = as_bytes(content), _word(path, "path")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from scorehost_sdk.local_agents import Player
 
+HARNESS = ("harness.py", "shortage.py", "wire.py")  # what every named host has, too
 _ATTEMPT = "/attempt"
 _EXEC_SECONDS = 120.0
 
@@ -111,8 +112,7 @@ def lay_out(
                 pass
     if os.path.exists(os.path.join(task, "evaluator.py")):
         shutil.copy(os.path.join(task, "evaluator.py"), os.path.join(root, "task"))
-    harness = os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness.py")
-    shutil.copy(harness, os.path.join(root, ".scorehost"))
+    _copy_harness(os.path.join(root, ".scorehost"))
     present = {}
     for name, content in artifacts.items():
         suffix = "" if isinstance(content, (str, bytes)) else os.path.splitext(os.fspath(content))[1]
@@ -127,6 +127,11 @@ def lay_out(
             shutil.copy(content, place)
         present[name] = place
     return present
+
+
+def _copy_harness(folder: str) -> None:
+    for name in HARNESS:
+        shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), folder)
 
 
 def _call(
@@ -284,6 +289,10 @@ class LocalLink:
 
     def _close(self, _ahead: bytes, *, process: int, **_: Any) -> None:
         self._processes.pop(process)[1].kill()
+
+    def _cpu(self, _ahead: bytes, *, name: Optional[str], **_: Any) -> Dict[str, Optional[float]]:
+        running = [process for owner, process in self._processes.values() if owner == name]
+        return {"seconds": sum(process.cpu_seconds() for process in running)}
 
     def _reset(self, _ahead: bytes, *, name: Optional[str], **_: Any) -> None:
         for owner, running in self._processes.values():

@@ -25,6 +25,7 @@ from scorehost.hosts.frames import (
     Start,
     new_key,
 )
+from scorehost_sdk.testing import HARNESS
 
 SDK = Path(scorehost_sdk.__file__).parent
 RETURNS = 'return {"status": "PASS", "score": 1.0, "metrics": {}, "checks": []}'
@@ -67,7 +68,8 @@ def lay_out(root: Path, evaluator: str | bytes, **files: str) -> Path:
     (attempt / "task").mkdir(parents=True)
     (attempt / ".scorehost").mkdir()
     shutil.copy(SDK / "runner.py", attempt / ".scorehost" / "runner.py")
-    shutil.copy(SDK / "harness.py", attempt / ".scorehost" / "harness.py")
+    for name in HARNESS:
+        shutil.copy(SDK / name, attempt / ".scorehost" / name)
     for package in ("scorehost_sdk", "ageval_sdk"):
         shutil.copytree(
             SDK.parent / package,

@@ -11,6 +11,7 @@ from scorehost.hosts import blueprint as places
 from scorehost.hosts.blueprint import Blueprint
 
 _IN_CONTAINER = ("scorehost_sdk", "ageval_sdk")
+_HARNESS = ("harness.py", "shortage.py", "wire.py")  # run submitted functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class Cargo:
                 )
                 for entry in self.workspace.entries
             )
-            tools = Tree(tools.entries + staged, (places.WORKSPACE,))
+            folders = (places.WORKSPACE, *(f"{places.WORKSPACE}/{name}" for name in self.workspace.folders))
+            tools = Tree(tools.entries + staged, folders)
         load[places.TOOLS] = tools
         if host.gold:
             load[places.EVALUATION] = self.gold
@@ -62,7 +64,7 @@ def tools() -> tuple[Tree, Tree]:
     sdk = _package_folder("scorehost_sdk")
     return (
         held(read_tree([("runner.py", sdk / "runner.py"), *files.items()])),
-        held(read_tree([("harness.py", sdk / "harness.py")])),
+        held(read_tree([(name, sdk / name) for name in _HARNESS])),
     )
 
 

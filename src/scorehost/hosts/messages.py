@@ -170,6 +170,14 @@ class Reset(Frozen):
     name: HostName | None
 
 
+class Cpu(Frozen):
+    """How much CPU time has a host used?"""
+
+    kind: Literal["cpu"]
+    id: Id
+    name: HostName | None
+
+
 class WriteFile(Frozen):
     """A part of a file for a host; the last has `more` false. All but the first of a file name its transfer,
     and say where in the file they begin.
@@ -351,6 +359,7 @@ Request = (
     | Wait
     | Close
     | Reset
+    | Cpu
     | WriteFile
     | ReadFile
     | Cancel

@@ -24,6 +24,7 @@ from scorehost.hosts.messages import (
     Close,
     CloseSession,
     CloseStdin,
+    Cpu,
     Exec,
     Invoke,
     Judge,
@@ -129,6 +130,8 @@ class Requests:
         if isinstance(request, (Exec, Open, Reset, WriteFile, ReadFile)) and request.name in self._tied:
             text = f"a session is tied to {request.name}: end it before the host is used in another way"
             raise Refused("ScoringError", text)
+        if isinstance(request, Cpu):
+            return {"seconds": await self._named.cpu_seconds(request.name)}
         if isinstance(request, Publish):
             raise Refused("ScoringError", "artifacts are published in the run phase only")
         if isinstance(request, (Exec, Open, Reset)):
