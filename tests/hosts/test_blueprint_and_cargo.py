@@ -186,7 +186,7 @@ def test_a_workspace_to_be_copied_is_unpacked_beside_its_place():
 
 
 def test_a_workspace_to_be_copied_has_its_empty_folders_too():
-    empty = Tree((Entry("source", Path("source"), "0" * 64, 1),), ("kept/empty", "logs"))
+    empty = Tree((Entry("source", Path("source"), "0" * 64, 1),), ("kept", "kept/empty", "logs"))
     load = replace(CARGO, workspace=empty).trees(blueprint(copy_workspace=True, gold=False))
     assert set(load[".scorehost"].all_folders) == {
         "workspace", "workspace/kept", "workspace/kept/empty", "workspace/logs",

@@ -207,7 +207,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         images=resources.images,
         cargo=cargo,
         entrypoint=task.spec.evaluation.entrypoint,
-        inputs=evaluator_inputs(order, layout, progress.run.end),
+        inputs=evaluator_inputs(order, layout, resources.gold_key, progress.run.end),
         keep=keep,
         enter=progress.enter,
         begun=resources.look_ahead,
