@@ -19,6 +19,7 @@ from scorehost_sdk import (
     SubmissionFault,
     UnknownEnvironment,
     UnknownRole,
+    check,
     evaluation_check,
 )
 
@@ -62,6 +63,7 @@ __all__ = [
     "UnknownEnvironment",
     "UnknownRole",
     "as_instance",
+    "check",
     "evaluation_check",
     "untrusted",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scorehost_sdk.checks import evaluation_check
+from scorehost_sdk.checks import check, evaluation_check
 from scorehost_sdk.faults import (
     AdapterFault,
     ArgumentError,
@@ -52,6 +52,7 @@ __all__ = [
     "UnknownEnvironment",
     "UnknownRole",
     "as_instance",
+    "check",
     "evaluation_check",
     "untrusted",
 ]

@@ -63,8 +63,17 @@ def _argument(channel: Channel, start: Dict[str, Any], waits: bool) -> Any:
         from scorehost_sdk.context import context
 
         return context(channel, inputs, waits, _ROOT)
+    from scorehost_sdk.checks import tell_by
+    from scorehost_sdk.returned import RowBudget
     from scorehost_sdk.scoring import AsyncScoring, Scoring
 
+    budget = RowBudget(start["limits"])
+
+    def tell(row: Dict[str, Any]) -> None:
+        for each in budget.plain(row):
+            channel.post({"kind": "check", "row": each})
+
+    tell_by(tell)
     flavour = AsyncScoring if waits else Scoring
     inputs["scoring"] = flavour(channel, tuple(start["environments"]), start["single"], start["gold"])
     if start["roles"]:

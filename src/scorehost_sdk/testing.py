@@ -16,14 +16,19 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from scorehost_sdk.agents import Agent, AsyncAgent
+from scorehost_sdk.checks import tell_by
 from scorehost_sdk.faults import ScoringError
 from scorehost_sdk.flavour import is_coroutine_function
 from scorehost_sdk.local_agents import LocalAgents
 from scorehost_sdk.local_process import LocalProcess, ended
+from scorehost_sdk.local_task import read_task
+from scorehost_sdk.returned import Rejected, RowBudget, checked
 from scorehost_sdk.scoring import AsyncScoring, Scoring
+from scorehost_sdk.verdict import MAX_ROW_BYTES, MAX_ROWS, METRICS_BYTES, METRICS_DEPTH, Rows, bound
 
 if TYPE_CHECKING:
     from typing import Callable
@@ -33,6 +38,16 @@ if TYPE_CHECKING:
 HARNESS = ("harness.py", "shortage.py", "wire.py")  # what every named host has, too
 _ATTEMPT = "/attempt"
 _EXEC_SECONDS = 120.0
+_LIMITS = {
+    "metrics_bytes": METRICS_BYTES,
+    "metrics_depth": METRICS_DEPTH,
+    "checks_bytes": MAX_ROW_BYTES,
+    "checks_rows": MAX_ROWS,
+}
+
+
+class InvalidResult(ValueError):
+    """What `evaluate` returned is no result: a real attempt would be ERROR, of the kind that stands first."""
 
 
 def run_evaluator(
@@ -41,27 +56,40 @@ def run_evaluator(
     *,
     parameters: Optional[Mapping[str, Any]] = None,
     environments: Union[Iterable[str], Mapping[str, Mapping[str, str]]] = (),
-    entrypoint: str = "evaluator:evaluate",
+    entrypoint: Optional[str] = None,
     targets: Optional[Mapping[str, str]] = None,
     extra_gold: Iterable[Union[str, "os.PathLike[str]"]] = (),
     seed: int = 0,
     agents: Optional[Mapping[str, Player]] = None,
-) -> Any:
-    """What `evaluate` of the task in `task_dir` returns for these artifacts; its exceptions pass through.
+) -> Dict[str, Any]:
+    """The verdict on these artifacts by the evaluator of the task in `task_dir`; its exceptions pass through.
 
-    `artifacts` maps ids to content (text or bytes) or to a file or folder (a path object). `targets` says
-    where an artifact lies below /attempt; else it is `artifacts/<id>`, with the file's own suffix.
-    `environments` names the scoring environments, or maps names to variables that their programs get; without
-    any, `exec(None, …)` works. `extra_gold` are folders laid below evaluation/ beside the task's own, such as
-    the dataset's. `agents` plays roles: role -> a function of a prompt that gives the reply (text or an
-    object); for `session.judge` it gets the request as an object and gives (passed or failed, reason).
+    It is what the controller would make of the value that `evaluate` returns, by the same rules: a dict of
+    `status`, `score` (filled in where it is missing), `metrics` and `checks` (with what `check` told).
+    Raises `InvalidResult` for what would be ERROR invalid_result or result_too_large. What would be a warning
+    of the result is a Python warning here.
+
+    task.yaml gives parameters, entrypoint, environments, the range of scores and where each artifact lies;
+    what is given here is laid over it. `artifacts` maps ids to content (text or bytes) or to a file or folder
+    (a path object). `targets` says where an artifact lies below /attempt; without task.yaml it is
+    `artifacts/<id>`, with the file's own suffix. `environments` names the scoring environments, or maps names
+    to variables that their programs get; without any, `exec(None, …)` works. `extra_gold` are folders laid
+    below evaluation/ beside the task's own, such as the dataset's. `agents` plays roles: role -> a function
+    of a prompt that gives the reply (text or an object); for `session.judge` it gets the request as an object
+    and gives (passed or failed, reason).
     """
-    names = {
-        name: dict(environments[name]) if isinstance(environments, Mapping) else {} for name in environments
-    }
     task = os.path.abspath(os.fspath(task_dir))
+    told = read_task(task)
+    names = dict(told.environments)
+    for name in environments:
+        names[name] = dict(environments[name]) if isinstance(environments, Mapping) else names.get(name, {})
+    places = {**(told.targets or {}), **(targets or {})}
+    if told.targets is not None and set(artifacts) - set(places):
+        wrong = ", ".join(sorted(set(artifacts) - set(places)))
+        raise ValueError(f"task.yaml has no artifact {wrong}; it has {', '.join(sorted(told.targets))}")
+    rows = Rows(lambda script: "" if _is_script(task, script) else "is not a file of the task or of shared/")
     with tempfile.TemporaryDirectory(prefix="scorehost-test-") as root:
-        present = lay_out(root, task, artifacts, targets or {}, [os.fspath(path) for path in extra_gold])
+        present = lay_out(root, task, artifacts, places, [os.fspath(path) for path in extra_gold])
         link = LocalLink(root, names, agents or {})
         inputs: Dict[str, Any] = {
             "artifacts": present,
@@ -69,7 +97,7 @@ def run_evaluator(
             "workspace_dir": os.path.join(root, "workspace"),
             "evaluation_dir": os.path.join(root, "evaluation"),
             "output_dir": os.path.join(root, "output"),
-            "parameters": dict(parameters or {}),
+            "parameters": {**told.parameters, **(parameters or {})},
             "inputs": [
                 {"artifact": name, "target": os.path.relpath(path, root)} for name, path in present.items()
             ],
@@ -85,10 +113,41 @@ def run_evaluator(
         }
         if agents:
             inputs["agent"] = tuple(agents)
+        budget, early = RowBudget(_LIMITS), []
+        tell_by(lambda row: early.extend(budget.plain(row)))
         try:
-            return _call(os.path.join(root, "task"), entrypoint, inputs, link, names)
+            value = _call(os.path.join(root, "task"), entrypoint or told.entrypoint, inputs, link, names)
         finally:
+            tell_by(None)
             link.close()
+    return _judged(value, told.score_range, rows, early)
+
+
+def _judged(
+    value: Any, score_range: Optional[Tuple[float, float]], rows: Rows, early: List[Any]
+) -> Dict[str, Any]:
+    try:
+        rows.take_told(early)
+        verdict = bound(checked(value, _LIMITS), score_range, rows)
+    except Rejected as problem:
+        raise InvalidResult(f"{problem.kind}: {problem.text}") from None
+    for text in verdict.warnings:
+        warnings.warn(text, stacklevel=3)
+    return {
+        "status": verdict.status,
+        "score": verdict.score,
+        "metrics": verdict.metrics,
+        "checks": verdict.checks,
+    }
+
+
+def _is_script(task: str, script: str) -> bool:
+    tasks = os.path.dirname(task)
+    places = [os.path.join(task, script)]
+    if script.startswith(("tasks/", "shared/")):
+        places.append(os.path.join(os.path.dirname(tasks), script))
+    inside = not os.path.isabs(script) and ".." not in script.split("/")
+    return inside and any(map(os.path.isfile, places))
 
 
 def lay_out(

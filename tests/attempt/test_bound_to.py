@@ -70,7 +70,8 @@ def test_an_empty_tree_is_present_and_has_its_folder(tmp_path):
 
 KEY = GoldKey(b"k" * 32)
 ATTEMPTS = {
-    # printf of {"format":"scorehost.seed/1","phase":"evaluate","repeat":1,"sample":1,"submission":"s","task_id":"t"}
+    # printf of {"format":"scorehost.seed/1","phase":"evaluate","repeat":1,"sample":1,"submission":"s",
+    # "task_id":"t"} in one line
     # | openssl dgst -sha256 -mac HMAC -macopt hexkey:6b…6b: the first 16 hex digits, halved.
     AttemptKey(task_id="t", submission="s"): 0x33C7E1239680AC78 >> 1,
     AttemptKey(task_id="session-audit", submission="team-a", sample=2, repeat=3): 0x3E53D9CAF0A6875C >> 1,

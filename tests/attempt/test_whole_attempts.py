@@ -349,9 +349,8 @@ async def test_seeds_and_numbers_reach_the_evaluator(tmp_path, job_id):
         return {"status": "PASS", "metrics": {"task": inputs["task"], "parameters": inputs["parameters"]}}
     """
     done = await scored(tmp_path, job_id, evaluator, parameters={"k": [1, None, "é"]})
-    message = (
-        b'{"format":"scorehost.seed/1","phase":"evaluate","repeat":1,"sample":1,"submission":"s","task_id":"t"}'
-    )
+    words = '"repeat":1,"sample":1,"submission":"s","task_id":"t"'
+    message = f'{{"format":"scorehost.seed/1","phase":"evaluate",{words}}}'.encode()
     drawn = hmac.new((tmp_path / "d/gold.key").read_bytes(), message, "sha256").hexdigest()
     assert done.result.metrics["task"] == {
         "task_id": "t",

@@ -12,6 +12,8 @@ from scorehost.hosts.blueprint import Blueprint
 
 _IN_CONTAINER = ("scorehost_sdk", "ageval_sdk")
 _HARNESS = ("harness.py", "shortage.py", "wire.py")  # run submitted functions
+# For an author's machine and the controller; every host would compile or carry them for nothing.
+_STAY_HERE = {"testing.py", "local_agents.py", "local_process.py", "local_task.py", "verdict.py"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,8 @@ def tools() -> tuple[Tree, Tree]:
     files: dict[str, Path] = {}
     for package in _IN_CONTAINER:
         root = _package_folder(package)
-        files |= {f"{package}/{path.relative_to(root)}": path for path in sorted(root.rglob("*.py"))}
+        sent = (path for path in sorted(root.rglob("*.py")) if path.name not in _STAY_HERE)
+        files |= {f"{package}/{path.relative_to(root)}": path for path in sent}
     sdk = _package_folder("scorehost_sdk")
     return (
         held(read_tree([("runner.py", sdk / "runner.py"), *files.items()])),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -35,7 +35,7 @@ from scorehost.model.result import HostUsage
 
 @dataclass(slots=True)
 class Evaluation:
-    """What `evaluate` needs, and where it leaves what it learned, also when it fails: `hosts` and `log`.
+    """What `evaluate` needs, and where it leaves what it learned, also when it fails: `hosts`, `log`, `told`.
 
     `vacated`: the container to evaluate in, in place of one that is made for it.
     """
@@ -57,6 +57,7 @@ class Evaluation:
     vacated: Vacated | None = None
     hosts: tuple[HostUsage, ...] = ()
     log: Capture | None = None
+    told: list[Any] = field(default_factory=list)  # rows of checks that counted at once, not yet judged
 
     def trees(self) -> Mapping[str, Tree]:
         """Folder below /attempt -> what has to lie there when the evaluator begins."""
@@ -153,6 +154,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
         ),
         begin=begin,
         near_end=leave_named,
+        told=order.told,
     )
     try:
         with order.site.timed("evaluate"):

@@ -220,6 +220,14 @@ class Log(Frozen):
     text: str = Field(max_length=64 * 1024)
 
 
+class Check(Frozen):
+    """A row of checks that counts at once; it gets no reply, and is judged as those of a result are."""
+
+    kind: Literal["check"]
+    id: Id
+    row: dict[str, Any]
+
+
 class Session(Frozen):
     """Begin to talk to an agent; with `environment` it may work in that host."""
 
@@ -364,6 +372,7 @@ Request = (
     | ReadFile
     | Cancel
     | Log
+    | Check
     | AgentRequest
     | Publish
 )  # each with an `id`

@@ -21,6 +21,7 @@ from scorehost.hosts.host import Host
 from scorehost.hosts.messages import (
     MAX_PART,
     Cancel,
+    Check,
     Close,
     CloseSession,
     CloseStdin,
@@ -85,8 +86,8 @@ class Requests:
         self._opening: list[str | None] = []
         self.sessions = Sessions(agents, premises=self, clock=clock)
 
-    def count(self, line: Log) -> None:
-        """Counts a line for the journal. Raises ChannelViolation when there are too many."""
+    def count(self, line: Log | Check) -> None:
+        """Counts a line for the journal or a row of checks. Raises ChannelViolation: too many."""
         self._budget.spend(line)
 
     async def admit(self, request: Request) -> None:
