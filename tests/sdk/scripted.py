@@ -14,6 +14,7 @@ from pathlib import Path
 import scorehost_sdk
 from scorehost.hosts.frames import (
     ChannelViolation,
+    Check,
     Ended,
     FailedFrame,
     FrameReader,
@@ -201,7 +202,7 @@ class _Controller:
                 self.outcome.last, self.last_at = frame, time.monotonic()
             else:
                 self.outcome.requests.append(frame)
-                if not isinstance(frame, Log):
+                if not isinstance(frame, (Log, Check)):
                     self._waiting.append(frame)
         if len(self._waiting) >= self._late:
             for frame in reversed(self._waiting):
