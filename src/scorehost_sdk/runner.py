@@ -79,7 +79,7 @@ def _argument(channel: Channel, start: Dict[str, Any], waits: bool) -> Any:
     if start["roles"]:
         from scorehost_sdk.agents import Agent, AsyncAgent
 
-        inputs["agent"] = (AsyncAgent if waits else Agent)(channel, start["roles"])
+        inputs["agent"] = (AsyncAgent if waits else Agent)(channel, start["roles"], start["environments"])
     return inputs
 
 

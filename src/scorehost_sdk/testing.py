@@ -207,14 +207,14 @@ def _call(
         )
         if not is_coroutine_function(function):
             inputs["scoring"] = Scoring(link, tuple(names), not names)
-            _with_agent(inputs, Agent, link)
+            _with_agent(inputs, Agent, link, names)
             return function(inputs)
 
         async def wait() -> Any:
             return await function(inputs)
 
         inputs["scoring"] = AsyncScoring(link, tuple(names), not names)
-        _with_agent(inputs, AsyncAgent, link)
+        _with_agent(inputs, AsyncAgent, link, names)
         return asyncio.run(wait())
     finally:
         sys.path.remove(folder)
@@ -225,9 +225,9 @@ def _call(
         sys.modules.update(hidden)
 
 
-def _with_agent(inputs: Dict[str, Any], flavour: Any, link: LocalLink) -> None:
+def _with_agent(inputs: Dict[str, Any], flavour: Any, link: LocalLink, names: Mapping[str, Any]) -> None:
     if "agent" in inputs:
-        inputs["agent"] = flavour(link, inputs["agent"])
+        inputs["agent"] = flavour(link, inputs["agent"], tuple(names))
 
 
 class LocalLink:
