@@ -153,6 +153,7 @@ def _agent_kind(error: BaseException) -> Optional[Tuple[str, str]]:
 def _failure(error: BaseException, who: str) -> Dict[str, Any]:
     """The `error` of a `failed` frame, and the traceback in the log."""
     from scorehost_sdk.returned import Rejected, type_name
+    from scorehost_sdk.shortage import words
 
     if isinstance(error, Rejected):
         return {"kind": error.kind, "type": "", "place": "", "message": error.text[:2000]}
@@ -170,7 +171,7 @@ def _failure(error: BaseException, who: str) -> Dict[str, Any]:
     kind, text = _agent_kind(error) or _kind(error)
     name, place = type_name(type(error)), _place(error)[:1000]
     where = f" at {place}" if place else ""
-    text = f"{text}: {name}{where}".replace("the evaluator", who, 1)
+    text = f"{text}: {name}{where}{words(error)}".replace("the evaluator", who, 1)
     return {"kind": kind, "type": name, "place": place, "message": text}
 
 
@@ -181,7 +182,8 @@ def _main() -> NoReturn:
     import scorehost_sdk.faults
     import scorehost_sdk.flavour
     import scorehost_sdk.returned
-    import scorehost_sdk.scoring  # noqa: F401
+    import scorehost_sdk.scoring
+    import scorehost_sdk.shortage  # noqa: F401
     from scorehost_sdk.keeper import keep
     from scorehost_sdk.signed import Signed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-import resource
+import os
 
 _WORDS = {
     errno.EAGAIN: "its limit of processes and threads (limits.pids) may be reached",
@@ -25,5 +25,5 @@ def words(error: BaseException) -> str:
         return ""
     text = _WORDS[number]
     if "%d" in text:
-        text %= resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        text %= os.sysconf("SC_OPEN_MAX")
     return " [this host: %s]" % text
