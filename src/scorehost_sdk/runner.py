@@ -75,7 +75,8 @@ def _argument(channel: Channel, start: Dict[str, Any], waits: bool) -> Any:
 
     tell_by(tell)
     flavour = AsyncScoring if waits else Scoring
-    inputs["scoring"] = flavour(channel, tuple(start["environments"]), start["single"], start["gold"])
+    names = tuple(start["environments"])
+    inputs["scoring"] = flavour(channel, names, start["single"], start["gold"], start["any_name"])
     if start["roles"]:
         from scorehost_sdk.agents import Agent, AsyncAgent
 

@@ -34,10 +34,16 @@ _READ_BYTES = 64 * 1024 * 1024
 
 class _Shared:
     def __init__(
-        self, link: Link, environments: Sequence[str], single: bool, gold: Sequence[str] = ()
+        self,
+        link: Link,
+        environments: Sequence[str],
+        single: bool,
+        gold: Sequence[str] = (),
+        any_name: bool = False,
     ) -> None:
         self.link = link
-        self._names = requests.Names(environments, single)
+        self._names = requests.Names(environments, single, any_name)
+        self._any_name = any_name
         self.single = single  # no environment is declared: work goes beside the evaluator
         self._log_lines = 0
         self.environments = tuple(environments)
@@ -104,7 +110,8 @@ class AsyncScoring(_Shared):
     @property
     def blocking(self) -> Scoring:
         """The plain flavour; its calls hold up the event loop unless they are made in a thread."""
-        return Scoring(self.link, self.environments, self.single, tuple(self.with_gold))
+        gold = tuple(self.with_gold)
+        return Scoring(self.link, self.environments, self.single, gold, self._any_name)
 
     async def exec(
         self,

@@ -101,6 +101,7 @@ def evaluate(
     phase="evaluate",
     inputs=None,
     trees=(),
+    any_name=False,
     seconds=30.0,
     python=sys.executable,
     hang_up=False,
@@ -130,6 +131,7 @@ def evaluate(
         gold=gold,
         roles=roles,
         phase=phase,
+        any_name=any_name,
     )
     process = subprocess.Popen(
         [python, "-s", str(attempt / ".scorehost" / "runner.py")],

@@ -387,3 +387,25 @@ return {"status": "FAIL"}
 
 def test_outside_an_evaluation_a_check_is_its_row_and_no_more():
     assert check("id", status="PASS")["id"] == "id"
+
+
+@pytest.mark.parametrize("flavour", ["", "async "])
+def test_in_the_ageval_layout_every_name_means_the_single_host(tmp_path, flavour):
+    wait = "await " if flavour else ""
+    source = f"""
+from ageval_sdk import UnknownEnvironment, untrusted
+{flavour}def evaluate(inputs):
+    scoring = inputs["scoring"]
+    {wait}scoring.exec("x", ["true"])
+    {wait}scoring.exec(None, ["true"])
+    try: untrusted(scoring, "x", "artifacts/a.py", "f")
+    except UnknownEnvironment: return {{"status": "PASS"}}
+"""
+    outcome = evaluate(tmp_path, source, answer=lambda _: ended(), environments=(), any_name=True)
+    assert outcome.value == {"status": "PASS"}
+    assert [frame.name for frame in outcome.requests] == [None, None]
+
+
+def test_in_this_programs_own_layout_only_none_names_the_single_host(tmp_path):
+    outcome = evaluate(tmp_path, plain('scoring.exec("x", ["true"])'), environments=())
+    assert (outcome.error.kind, outcome.requests) == ("unknown_environment", [])

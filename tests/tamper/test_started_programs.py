@@ -92,8 +92,7 @@ run = lambda command, words, out: importlib.import_module("o" + "s").popen(comma
     "spawn": """
 import os
 run = lambda command, words, out: os.spawnvp(os.P_WAIT, "sh", ["sh", "-c", command])
-"""
-
+""",
     "posix-spawn": """
 import os
 def run(command, words, out):

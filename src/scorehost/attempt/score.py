@@ -228,6 +228,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         roles=tuple(role.id for role in task.spec.agent_profiles),
         vacated=progress.run.vacated,
         told=progress.told,
+        any_name=resources.dataset.layout == "ageval",
     )
     try:
         with resources.images.using(image):

@@ -57,6 +57,7 @@ class Evaluation:
     vacated: Vacated | None = None
     hosts: tuple[HostUsage, ...] = ()
     log: Capture | None = None
+    any_name: bool = False  # without a map, every name of a host means the single one
     told: list[Any] = field(default_factory=list)  # rows of checks that counted at once, not yet judged
 
     def trees(self) -> Mapping[str, Tree]:
@@ -134,6 +135,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
             environments=tuple(order.named),
             gold=tuple(name for name, plan in order.named.items() if plan.gold),
             single=single,
+            any_name=order.any_name,
             trees=tuple(f"{ROOT}/{folder}" for folder in trees),
             roles=order.roles,
             fed=live.host.blueprint.fed,

@@ -72,7 +72,8 @@ class Start(Frozen):
     `roles` are those of the task, which make `inputs["agent"]`; `phase` run: the entrypoint gets a context.
     `fed`: files follow this frame, and lie where the runner's own user could change them. `alone`: all
     processes of the runner's user are its own, and may be killed. `excused`: of what the keeper looks for in
-    its container, what need not hold.
+    its container, what need not hold. `any_name`: without a map, every name of a host means the single one
+    (the ageval layout).
     """
 
     entrypoint: str
@@ -87,6 +88,7 @@ class Start(Frozen):
     fed: bool = False
     alone: bool = False
     excused: tuple[str, ...] = ()
+    any_name: bool = False
 
 
 class Hello(Frozen):
