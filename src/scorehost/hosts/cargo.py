@@ -12,8 +12,15 @@ from scorehost.hosts.blueprint import Blueprint
 
 _IN_CONTAINER = ("scorehost_sdk", "ageval_sdk")
 _HARNESS = ("harness.py", "shortage.py", "wire.py")  # run submitted functions
-# For an author's machine and the controller; every host would compile or carry them for nothing.
-_STAY_HERE = {"testing.py", "local_agents.py", "local_process.py", "local_task.py", "verdict.py"}
+# For other hosts, an author's machine and the controller: an evaluator's host would carry them for nothing.
+_STAY_HERE = {
+    "harness.py",
+    "testing.py",
+    "local_agents.py",
+    "local_process.py",
+    "local_task.py",
+    "verdict.py",
+}
 
 
 @dataclass(frozen=True, slots=True)
