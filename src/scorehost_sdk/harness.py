@@ -111,7 +111,9 @@ class _Service:
         try:
             return wire.VALUE, wire.encode(value, self._limits, self._nonfinite)
         except wire.WireError as error:
-            return wire.FAULT, wire.encode("it returned %s" % error)
+            is_class = isinstance(self._function, type)
+            hint = "; with instances=True a test can call the methods of an object" if is_class else ""
+            return wire.FAULT, wire.encode("it returned %s%s" % (error, hint))
         except BaseException as error:  # noqa: BLE001 - a value may be code too, and fight
             return wire.FAULT, wire.encode(
                 "it returned what could not be read: %s" % wire.name_of(type(error))

@@ -47,7 +47,7 @@ class Plain:
         if isinstance(value, (int, float)):
             return self._copy_number(value, place)
         if not isinstance(value, (dict, list, tuple)):
-            raise Rejected("invalid_result", f"{place} is {_article(value)}, which JSON cannot hold")
+            return self._copy_held(value, place, level)
         if level >= self._depth:
             raise Rejected("invalid_result", f"{place} is nested deeper than {self._depth} levels")
         self._spend(2, place)
@@ -58,6 +58,13 @@ class Plain:
             self._spend(1, place)
             copies.append(self.copy(value[index], f"{place}[{index}]", level + 1))
         return copies
+
+    def _copy_held(self, value: Any, place: str, level: int) -> Any:
+        """What a scalar or an array of numpy holds, or what has its `dtype` and `tolist`."""
+        held = value.tolist() if hasattr(type(value), "dtype") and hasattr(type(value), "tolist") else value
+        if type(held) not in (bool, int, float, str, list):
+            raise Rejected("invalid_result", f"{place} is {_article(value)}, which JSON cannot hold")
+        return self.copy(held, place, level)
 
     def _copy_number(self, value: float, place: str) -> Union[int, float]:
         if isinstance(value, float):

@@ -158,7 +158,7 @@ class _Encoder:
         self.put(held, level)
 
 
-_PLAIN = (bool, int, float, complex, str, bytes, list)
+_PLAIN = (bool, int, float, complex, str, bytes, list, tuple)
 _CONSTANTS: Dict[bytes, Any] = {b"N": None, b"T": True, b"F": False}
 _CONTAINERS: Dict[type, bytes] = {list: b"l", tuple: b"t", dict: b"d", set: b"S", frozenset: b"Z"}
 

@@ -122,7 +122,7 @@ def test_an_object_that_equals_everything_equals_no_plain_value(host):
 
 
 def test_a_function_gives_no_object_unless_the_test_asks_for_instances(host):
-    with pytest.raises(SubmissionFault, match="not plain data"):
+    with pytest.raises(SubmissionFault, match="not plain data; with instances=True a test can call"):
         host(STACK, "Stack")()
 
 
@@ -161,3 +161,13 @@ def test_what_stands_for_an_object_is_of_use_in_its_own_process_only(host):
 def test_an_instance_needs_a_process_that_lasts(host):
     with pytest.raises(ValueError, match="fresh"):
         host(STACK, "Stack", instances=True, fresh=True)
+
+
+def test_an_attribute_that_is_an_object_can_be_kept_and_none_ends_the_way(host):
+    source = "class Node:\n  def __init__(self, value, next=None): self.value, self.next = value, next\n"
+    with host(source, "Node", instances=True) as make:
+        node, seen = make(1, make(2, make(3))), []
+        while node is not None:
+            seen.append(node.value)
+            node = as_instance(node.next)
+    assert seen == [1, 2, 3]
