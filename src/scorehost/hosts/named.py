@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import anyio
 
 from scorehost.aio.groups import task_group
-from scorehost.errors import AttemptFailed, ScorehostError
+from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout, ScorehostError
 from scorehost.hosts.blueprint import ROOT, STAGED_WORKSPACE, WORKSPACE, Blueprint
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.clock import StandingClock
-from scorehost.hosts.exec_ends import NotStarted, gone, refuse_lost_by_others
+from scorehost.hosts.exec_ends import NotStarted, gone, refuse_lost_by_others, told_of_trouble
 from scorehost.hosts.execs import ExecOrder, run_exec
 from scorehost.hosts.host import Host, Site
 from scorehost.hosts.images import Images
@@ -200,7 +200,11 @@ class NamedHosts:
         )
 
     async def _died(self, host: Host) -> bool:
-        return host.execs > 0 and await gone(host)
+        try:
+            return host.execs > 0 and await gone(host)
+        except (EngineRefused, EngineTimeout) as error:
+            await told_of_trouble(host, error, ran=host.ran)
+            return True
 
     async def _start(self, plan: Blueprint, slot: _Slot) -> Host:
         image = await self._images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
