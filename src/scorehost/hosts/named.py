@@ -330,7 +330,7 @@ def _why_not(code: int | None) -> str:
         return "is not there, and a named host needs it to wait"
     if code == NOT_EXECUTABLE:
         return "may not be run, or is not made for this machine"
-    return f"ends at once with exit status {code}"
+    return f"ends at once with exit status {code}: it is broken, or made for another machine"
 
 
 def _place(plan: Blueprint) -> str:

@@ -47,6 +47,7 @@ from scorehost.model.failure import Phase, failure
 UNREAD_BYTES = 4 * 1024 * 1024  # per process: then it has to wait until the evaluator reads
 UNSENT_BYTES = 16 * 1024 * 1024
 CLOSE_SECONDS = 0.5  # for a process to end by itself when its stdin has ended
+SAID_BYTES = 400  # of the last words of a harness that did not come up
 READY_SECONDS = 0.05  # for what lies ready in a stream to be read, once the engine has answered
 # How the engine's own words begin when it could not start a program; whether it did is asked, not read.
 _ENGINES_WORDS = (b"OCI runtime", b"unable to find user", b"unable to find group")
@@ -70,6 +71,7 @@ class Process:
         self._printed = False
         # It says that it runs before it loads anything that was submitted.
         self._unheard_harness = HARNESS in order.argv
+        self._said = b""
         self._given = False  # somebody knows it, and will close it
         self._not_started: NotStarted | None = None
         self._kills = Kills(host)
@@ -159,8 +161,7 @@ class Process:
         oom = await self._kills.are_its_own() or (lost and self.host.ended == "oom")
         alone = self._before is Ran.NOTHING and not (lost or oom)
         if self._unheard_harness and alone and code:
-            said = bytes(self._unread["stderr"]).decode("utf-8", "replace")
-            self._no_python(f"exit status {code}: {said}")
+            self._no_python(f"exit status {code}: {self._said.decode('utf-8', 'replace')}")
         self._end(
             ExecResult(
                 exit_code=None if words else code,
@@ -295,6 +296,8 @@ class Process:
     async def _take(self, stream: str, data: bytes) -> None:
         self._printed = True
         self._unheard_harness = self._unheard_harness and stream != "stdout"
+        if self._unheard_harness:
+            self._said = (self._said + data)[-SAID_BYTES:]
         self.host.printed += len(data)
         while self._rest is None and sum(map(len, self._unread.values())) > UNREAD_BYTES:
             await self._changed.wait()
