@@ -8,7 +8,7 @@ import threading
 import time
 
 from scorehost_sdk import harness
-from scorehost_sdk.faults import LimitReached, ScoringError, SubmissionFault, UnknownEnvironment
+from scorehost_sdk.faults import HostLost, LimitReached, ScoringError, SubmissionFault, UnknownEnvironment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,7 +152,10 @@ class Untrusted:
             self._scoring.reset(self._name)
         self._greeted = False
         self._buffer.clear()
-        self._process = self._scoring.open(self._name, ["python3", "-s", _HARNESS])
+        try:
+            self._process = self._scoring.open(self._name, ["python3", "-s", _HARNESS])
+        except HostLost as error:  # what was submitted has ended it
+            raise SubmissionFault(str(error)) from None
         asked = harness.encode([self._path, self.__name__, self._nonfinite], harness.ARGUMENTS)
         kind, payload = self._ask(harness.LOAD, asked, self._seconds + _START_SECONDS)
         self._outcome(kind, payload)
@@ -238,6 +241,8 @@ class Untrusted:
         why = (
             "out of memory"
             if end.oom_killed
+            else "its host printed more than it may"
+            if end.reason == "output_limit"
             else "host lost"
             if end.host_lost
             else f"exit code {end.exit_code}"

@@ -264,6 +264,7 @@ async def test_an_image_that_cannot_be_pulled_says_the_registrys_words(scoring, 
             "\n    told-before-the-end",
         ),
         ("RNU true", "unknown instruction", ""),
+        ("RUN exit 137", "137: it was killed, perhaps since the engine's machine ran out of memory", ""),
     ],
 )
 async def test_a_recipe_that_does_not_build_says_why_and_then_its_last_lines(
