@@ -28,13 +28,22 @@ from scorehost.attempt.layout import laid_out
 from scorehost.attempt.resources import Resources
 from scorehost.attempt.run_phase import RunPhase, carry_out
 from scorehost.attempt.work import WorkOrder
-from scorehost.errors import AttemptFailed, DiskTrouble, EngineRefused, EngineTimeout, EngineUnreachable
+from scorehost.errors import (
+    AttemptFailed,
+    DiskTrouble,
+    EngineError,
+    EngineRefused,
+    EngineTimeout,
+    EngineUnreachable,
+)
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.evaluation import Evaluation, evaluate
 from scorehost.hosts.exec_ends import FAULTY
 from scorehost.hosts.host import Site
 from scorehost.hosts.kept import KeptHosts
 from scorehost.hosts.shared import taken_over
+from scorehost.hosts.working import works
+from scorehost.model.blame import Facts, Place, Ran, Trouble, blame
 from scorehost.model.check import CheckRow
 from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Failure, Phase, failure, is_agents
@@ -134,15 +143,15 @@ async def _scored(
                     verdict = await _verdict(resources, progress, draft)
         except AttemptFailed as failed:
             error = failed.failure
-        except (EngineUnreachable, EngineTimeout) as lost:
+        except EngineUnreachable as lost:
             error = failure(progress.phase, "engine_lost", lost.message, hint=lost.hint)
         except DiskTrouble:
             raise
-        except EngineRefused as refused:
-            if refused.status < FAULTY:
-                error = _internal(resources, progress, draft, refused)
+        except (EngineRefused, EngineTimeout) as trouble:
+            if isinstance(trouble, EngineRefused) and trouble.status < FAULTY:
+                error = _internal(resources, progress, draft, trouble)
             else:
-                error = failure(progress.phase, "engine_lost", refused.message, hint=refused.hint)
+                error = await _engines(resources, progress, trouble)
         except Exception as defect:  # noqa: BLE001 - whatever it is, it is ours and must not be lost
             error = _internal(resources, progress, draft, defect)
         if progress.agents is not None:
@@ -158,6 +167,26 @@ def _told(progress: _Progress) -> tuple[CheckRow, ...]:
     checks = bind_told(progress.told, task=progress.order.work.task.folder)
     progress.warnings += checks.warnings
     return checks.rows
+
+
+async def _engines(resources: Resources, progress: _Progress, trouble: EngineError) -> Failure:
+    """Whose failure it is that the engine did not do what was asked about the attempt's containers.
+
+    While it answers otherwise, and submitted code has run in one of them, that has clogged its container.
+    """
+    scoring = progress.phase in (Phase.RUN, Phase.EVALUATE)
+    run = progress.phase is Phase.RUN and progress.run.host is not None
+    ran = scoring and (run or any(host.execs for host in progress.hosts))
+    facts = Facts(
+        Trouble.STUCK,
+        Place.EVALUATOR,
+        Ran.SUBMITTED if ran else Ran.NOTHING,
+        engine_answers=await works(resources.engine),
+    )
+    verdict = blame(facts)
+    return failure(
+        progress.phase, verdict.kind, trouble.message, hint=trouble.hint, retryable=verdict.retried
+    )
 
 
 def _internal(resources: Resources, progress: _Progress, draft: Drafting, defect: Exception) -> Failure:
