@@ -13,6 +13,7 @@ from scorehost.audit.standards import Standard, contradicts, machinery, raised, 
 from scorehost.audit.static import suspicions
 from scorehost.model.audit import AuditFinding, Level, MadeUp, Passed
 from scorehost.model.failure import Blame, Phase
+from scorehost.model.result import GOOD
 from scorehost.runs.reader import BadFile
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _judge_task(
         wrong = MadeUp(name=f"wrong-{name}", task_id=task_id, role="wrong", label="its own wrong solution")
         tries = found(wrong.name)
         _must_not(wrong, tries, book, held, unscored=unscored)
-        _expected(task, name, wrong, tries, book)
+        _expected(task, name, wrong, tries, book, held)
         handed_in.append((wrong, tries))
     for made_up in staged:
         tries = found(made_up.name)
@@ -137,18 +138,16 @@ def _judge_task(
 
 def _mutant(made_up: MadeUp, tries: Sequence[Attempt], book: _Book, held: Standard) -> None:
     """One that scores worse than the solution was noticed, also where it still passes."""
-    scored = [one.result for one in tries if not machinery(one)]
+    scored = [one for one in tries if not machinery(one)]
     book.mutants += bool(scored)
-    for result in scored:
-        if held.surpassed(result):
-            text = f"a mutated solution is better than the solution ({held.words(result)}): {made_up.detail}"
+    for one in scored:
+        if held.surpassed(one.result):
+            words = held.words(one.result)
+            text = f"a mutated solution is better than the solution ({words}): {made_up.detail}"
             book.add("warning", "mutant-is-better", made_up, text)
             return
-        if result.status == "PASS" and not held.fell(result):
-            book.add("warning", "mutant-passes", made_up, f"a mutated solution is PASS: {made_up.detail}")
-            return
-        if result.status not in ("PASS", "FAIL", "ERROR") and held.as_good(result):
-            text = f"a mutated solution has the solution's score: {made_up.detail}"
+        if held.passed(one) and not held.fell(one.result):
+            text = f"a mutated solution {held.how(one)}: {made_up.detail}"
             book.add("warning", "mutant-passes", made_up, text)
             return
 
@@ -202,9 +201,11 @@ def _solution(task: Task, made_up: MadeUp, tries: Sequence[Attempt], book: _Book
     if unscored:
         book.add("error", "not-scored", made_up, f"its solution was not scored: {_why(unscored[0])}")
         return True
-    refused = [one for one in tries if one.result.status in ("FAIL", "ERROR")]
+    refused = [one for one in tries if one.result.status not in GOOD]
     if refused and len(refused) == len(tries):
-        book.add("defect", "solution-fails", made_up, f"its own solution is not PASS but {_why(refused[0])}")
+        wanted = "PASS" if task.spec.evaluation.output.verdict != "none" else "SCORED"
+        text = f"its own solution is not {wanted} but {_why(refused[0])}"
+        book.add("defect", "solution-fails", made_up, text)
     else:
         _agree(made_up, tries, book)
     return False
@@ -234,9 +235,10 @@ def _must_not(
     made_up: MadeUp, tries: Sequence[Attempt], book: _Book, held: Standard, *, unscored: bool
 ) -> None:
     paid = [one.result for one in tries if held.as_good(one.result)]
-    if any(one.result.status == "PASS" for one in tries):
+    if took := [one for one in tries if held.passed(one)]:
         book.took(made_up)
-        book.add("defect", f"{made_up.role}-passes", made_up, f"PASS for {_named(made_up)}")
+        text = f"{_named(made_up)} {held.how(took[0])}" if held.alone else f"PASS for {_named(made_up)}"
+        book.add("defect", f"{made_up.role}-passes", made_up, text)
     elif paid:
         more = "better than" if held.surpassed(paid[0]) else "as good as"
         text = f"{_named(made_up)} is {more} its solution: {held.words(paid[0])}"
@@ -276,10 +278,12 @@ def _left_the_mean(made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> No
         book.add("warning", "empty-errs", made_up, text)
 
 
-def _expected(task: Task, name: str, made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> None:
+def _expected(  # noqa: PLR0917 - one line of a table
+    task: Task, name: str, made_up: MadeUp, tries: Sequence[Attempt], book: _Book, held: Standard
+) -> None:
     """expect.yaml against what came; what PASSes was told already."""
     expected = task.expected.get(name)
-    bad = [one for one in tries if one.result.status != "PASS" and not machinery(one)]
+    bad = [one for one in tries if not held.passed(one) and not machinery(one)]
     if expected is None or not bad:
         return
     result = bad[0].result
@@ -290,6 +294,8 @@ def _expected(task: Task, name: str, made_up: MadeUp, tries: Sequence[Attempt], 
         faults.append(f"the check {expected.check} did not fail (failed: {', '.join(failed) or 'none'})")
     if expected.max_score is not None and result.score is not None and result.score > expected.max_score:
         faults.append(f"score {result.score:g}, expected at most {expected.max_score:g}")
+    if expected.min_score is not None and result.score is not None and result.score < expected.min_score:
+        faults.append(f"score {result.score:g}, expected at least {expected.min_score:g}")
     if faults:
         book.add("defect", "wrong-unexpected", made_up, f"not as its expect.yaml says: {'; '.join(faults)}")
 
