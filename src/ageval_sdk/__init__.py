@@ -5,6 +5,7 @@ from __future__ import annotations
 import scorehost_sdk
 from scorehost_sdk import (
     AdapterFault,
+    ArgumentError,
     AsyncProcess,
     AsyncScoring,
     ExecResult,
@@ -14,9 +15,11 @@ from scorehost_sdk import (
     ReplyError,
     Scoring,
     ScoringError,
+    SubmissionError,
     SubmissionFault,
     UnknownEnvironment,
     UnknownRole,
+    check,
     evaluation_check,
 )
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
         Judgement,
         Reply,
         Session,
+        as_instance,
         untrusted,
     )
 
@@ -43,6 +47,7 @@ __all__ = [
     "Agent",
     "AgentSession",
     "AllowList",
+    "ArgumentError",
     "AsyncAgent",
     "AsyncContext",
     "AsyncProcess",
@@ -64,11 +69,14 @@ __all__ = [
     "Scoring",
     "ScoringError",
     "Session",
+    "SubmissionError",
     "SubmissionFault",
     "Tool",
     "ToolSet",
     "UnknownEnvironment",
     "UnknownRole",
+    "as_instance",
+    "check",
     "evaluation_check",
     "untrusted",
 ]

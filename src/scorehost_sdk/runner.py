@@ -66,14 +66,24 @@ def _argument(channel: Channel, start: Dict[str, Any], waits: bool) -> Any:
         from scorehost_sdk.context import context
 
         return context(channel, inputs, waits, _ROOT)
+    from scorehost_sdk.checks import tell_by
+    from scorehost_sdk.returned import RowBudget
     from scorehost_sdk.scoring import AsyncScoring, Scoring
 
+    budget = RowBudget(start["limits"])
+
+    def tell(row: Dict[str, Any]) -> None:
+        for each in budget.plain(row):
+            channel.post({"kind": "check", "row": each})
+
+    tell_by(tell)
     flavour = AsyncScoring if waits else Scoring
-    inputs["scoring"] = flavour(channel, tuple(start["environments"]), start["single"], start["gold"])
+    names = tuple(start["environments"])
+    inputs["scoring"] = flavour(channel, names, start["single"], start["gold"], start["any_name"])
     if start["roles"]:
         from scorehost_sdk.agents import Agent, AsyncAgent
 
-        inputs["agent"] = (AsyncAgent if waits else Agent)(channel, start["roles"])
+        inputs["agent"] = (AsyncAgent if waits else Agent)(channel, start["roles"], start["environments"])
     return inputs
 
 
@@ -157,6 +167,7 @@ def _agent_kind(error: BaseException) -> Optional[Tuple[str, str]]:
 def _failure(error: BaseException, who: str) -> Dict[str, Any]:
     """The `error` of a `failed` frame, and the traceback in the log."""
     from scorehost_sdk.returned import Rejected, type_name
+    from scorehost_sdk.shortage import words
 
     if isinstance(error, Rejected):
         return {"kind": error.kind, "type": "", "place": "", "message": error.text[:2000]}
@@ -174,7 +185,7 @@ def _failure(error: BaseException, who: str) -> Dict[str, Any]:
     kind, text = _agent_kind(error) or _kind(error)
     name, place = type_name(type(error)), _place(error)[:1000]
     where = f" at {place}" if place else ""
-    text = f"{text}: {name}{where}".replace("the evaluator", who, 1)
+    text = f"{text}: {name}{where}{words(error)}".replace("the evaluator", who, 1)
     return {"kind": kind, "type": name, "place": place, "message": text}
 
 
@@ -185,7 +196,8 @@ def _main() -> NoReturn:
     import scorehost_sdk.faults
     import scorehost_sdk.flavour
     import scorehost_sdk.returned
-    import scorehost_sdk.scoring  # noqa: F401
+    import scorehost_sdk.scoring
+    import scorehost_sdk.shortage  # noqa: F401
     from scorehost_sdk.keeper import keep
     from scorehost_sdk.signed import Signed
 

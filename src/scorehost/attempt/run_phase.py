@@ -78,7 +78,7 @@ async def carry_out(
         image=image,
         trees={TOOLS: tools, TASK: code} | ({} if plan.reused else {ARTIFACTS: Tree(), WORKSPACE: Tree()}),
         data_bytes=data.in_memory,
-        inputs=run_inputs(order, resources.dataset.layout),
+        inputs=run_inputs(order, resources.gold_key, resources.dataset.layout),
         shelf=shelf,
         agents=None if agents is None else agents.during(Phase.RUN),
         roles=tuple(role.id for role in task.spec.agent_profiles),

@@ -13,6 +13,16 @@ from scorehost.hosts.blueprint import Blueprint
 _IN_CONTAINER = ("scorehost_sdk", "ageval_sdk")
 # As in the task's own folder: an evaluator may look for its gold beside itself.
 _BESIDE = ((places.EVALUATION, f"../{places.EVALUATION}"),)
+_HARNESS = ("harness.py", "shortage.py", "wire.py")  # run submitted functions
+# For other hosts, an author's machine and the controller: an evaluator's host would carry them for nothing.
+_STAY_HERE = {
+    "harness.py",
+    "testing.py",
+    "local_agents.py",
+    "local_process.py",
+    "local_task.py",
+    "verdict.py",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +55,8 @@ class Cargo:
                 )
                 for entry in self.workspace.entries
             )
-            tools = Tree(tools.entries + staged, (places.WORKSPACE,))
+            folders = (places.WORKSPACE, *(f"{places.WORKSPACE}/{name}" for name in self.workspace.folders))
+            tools = Tree(tools.entries + staged, folders)
         load[places.TOOLS] = tools
         if host.gold:
             load[places.EVALUATION] = self.gold
@@ -60,11 +71,12 @@ def tools() -> tuple[Tree, Tree]:
     files: dict[str, Path] = {}
     for package in _IN_CONTAINER:
         root = _package_folder(package)
-        files |= {f"{package}/{path.relative_to(root)}": path for path in sorted(root.rglob("*.py"))}
+        sent = (path for path in sorted(root.rglob("*.py")) if path.name not in _STAY_HERE)
+        files |= {f"{package}/{path.relative_to(root)}": path for path in sent}
     sdk = _package_folder("scorehost_sdk")
     return (
         held(read_tree([("runner.py", sdk / "runner.py"), *files.items()])),
-        held(read_tree([("harness.py", sdk / "harness.py")])),
+        held(read_tree([(name, sdk / name) for name in _HARNESS])),
     )
 
 
