@@ -9,9 +9,13 @@ _HTML = (b"<!doctype html", b"<html")
 # Of these an HTML page is no content. Text, templates and code may hold one.
 _DATA = frozenset(
     (
-        *("json jsonl csv tsv parquet arrow feather npy npz h5 hdf5 pkl pickle pt pth safetensors onnx".split()),
-        *("zip gz bz2 xz zst tar tgz 7z rar png jpg jpeg gif pdf wav mp3 mp4 sqlite db xlsx docx bin".split()),
-        *("yaml yml toml py c cpp java rs go ipynb".split()),
+        *(
+            ["json", "jsonl", "csv", "tsv", "parquet", "arrow", "feather", "npy", "npz", "h5", "hdf5", "pkl", "pickle", "pt", "pth", "safetensors", "onnx"]
+        ),
+        *(
+            ["zip", "gz", "bz2", "xz", "zst", "tar", "tgz", "7z", "rar", "png", "jpg", "jpeg", "gif", "pdf", "wav", "mp3", "mp4", "sqlite", "db", "xlsx", "docx", "bin"]
+        ),
+        *(["yaml", "yml", "toml", "py", "c", "cpp", "java", "rs", "go", "ipynb"]),
     )
 )
 

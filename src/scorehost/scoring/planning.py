@@ -16,7 +16,8 @@ from scorehost.model.order import Order
 from scorehost.model.spelling import near
 from scorehost.scoring.rescore.plan import plan_again
 from scorehost.scoring.subject import contents_of, fingerprint, subject_of
-from scorehost.submissions.finding import Search, Submission, find_submissions, lasting_word
+from scorehost.submissions.finding import find_submissions, lasting_word
+from scorehost.submissions.submission import Search, Submission
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,6 @@ from pydantic import Field
 from scorehost.model.frozen import Frozen
 from scorehost.model.limits import HostLimits, Limits
 
-
 HOMES = ("artifacts", "workspace")
 MAX_SUBMISSION_BYTES = 4 * 1024**3  # a hand-in is copied, hashed and sent whole for every attempt
 

@@ -74,9 +74,7 @@ def unread_suffix(name: str) -> str:
     return next((suffix for suffix in UNREAD if name.lower().endswith(suffix)), "")
 
 
-def unpack(
-    archive: Path, target: Path, wanted: Wanted | None = None, caps: Caps | None = None
-) -> Unpacked:
+def unpack(archive: Path, target: Path, wanted: Wanted | None = None, caps: Caps | None = None) -> Unpacked:
     """Unpacks what is wanted of `archive` (all, without `wanted`) into the new folder `target`.
 
     Raises BadArchive (then `target` may hold a part, which the caller removes), DiskFull, OSError.

@@ -112,7 +112,7 @@ def take_in(
             if tree is None and artifact.id in source.paths:
                 tree = one.copied(source.paths[artifact.id])
             if tree is None and source.folder is not None:
-                tree = one.found(source.folder, source.odd, spec.artifacts)
+                tree = one.found(source, source.folder, spec.artifacts)
             if tree is not None:
                 taken[artifact.id] = tree
             said += one.told()
@@ -166,7 +166,7 @@ class _Taking:
         digest, path = till.blobs.put(iter([data]), executable=False)
         return Tree((Entry("", path, digest, len(data)),))
 
-    def copied(self, file: Path) -> Tree:
+    def copied(self, file: Path) -> Tree | None:
         """The artifact is this file, whatever it is called."""
 
         def once() -> Tree:
@@ -181,17 +181,20 @@ class _Taking:
 
         return self._still(once)
 
-    def found(self, root: Path, odd: Odd, artifacts: tuple[Artifact, ...]) -> Tree | None:
+    def found(self, source: Sample, root: Path, artifacts: tuple[Artifact, ...]) -> Tree | None:
         """The artifact where it lies below a sample's folder; None when it is not there."""
-        place = located(self.artifact, artifacts, os.fspath(root), odd)
+        if source.exact:
+            path = tuple(self.artifact.place.split("/"))
+            return self._still(lambda: self._below(root, path, source.odd))
+        place = located(self.artifact, artifacts, os.fspath(root), source.odd)
         if place is None:
-            if near := similar(self.artifact, os.fspath(root), odd):
+            if near := similar(self.artifact, os.fspath(root), source.odd):
                 self.said.append(f"{self.artifact.path} was not handed in; is {near} meant to be it?")
             with opened_folder(os.fspath(root), "the submission's folder"):
                 return None
         if place.note:
             self.said.append(place.note)
-        return self._still(lambda: self._below(root, place.path, odd))
+        return self._still(lambda: self._below(root, place.path, source.odd))
 
     def told(self) -> list[str]:
         """What is to be said."""
@@ -207,11 +210,11 @@ class _Taking:
         stand_ins = [*self.stand_ins[:_SHOWN], *([f"{more} more files {where} are like that"] * (more > 0))]
         return self.said + stand_ins + listed
 
-    def _still(self, copy: Callable[[], Tree | None]) -> Tree:
+    def _still(self, copy: Callable[[], Tree | None]) -> Tree | None:
         files, size = self.till.files, self.till.size
         for count in range(1, COPIES + 1):
             try:
-                tree = copy()
+                return copy()
             except Changed as changed:
                 if count == COPIES or changed.final:
                     raise
@@ -219,10 +222,6 @@ class _Taking:
                 self.stand_ins.clear()
                 self.raw.clear()
                 self.decomposed.clear()
-                continue
-            if tree is not None:
-                return tree
-            raise Changed(f"{self.artifact.path} was there, and is gone")
         raise AssertionError("the last copy returns or raises")
 
     def _below(self, root: Path, path: tuple[str, ...], odd: Odd) -> Tree | None:

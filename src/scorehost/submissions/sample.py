@@ -20,7 +20,8 @@ class Sample:
     is ERROR invalid_submission with this message. `run`: the task's run phase makes the artifacts. `files`,
     by path, are a caller's own contents, which have to be laid out in a folder first. `paths`, by artifact
     id, are files that stand for an artifact whatever they are called. `odd` is what the archive that the
-    folder comes from holds besides files and folders, and `shown` how messages call the sample.
+    folder comes from holds besides files and folders, and `shown` how messages call the sample. `exact`: the
+    folder is scorehost's own, and what is not at an artifact's `place` in it is not there.
     """
 
     folder: Path | None = None
@@ -31,3 +32,4 @@ class Sample:
     paths: Mapping[str, Path] = field(default_factory=dict)
     odd: Odd = field(default_factory=Odd)
     shown: str = ""
+    exact: bool = False

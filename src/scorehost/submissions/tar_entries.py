@@ -145,7 +145,7 @@ def _members(tar: tarfile.TarFile, bounded: _Bounded) -> Iterator[Entry]:
         bounded.header_left = None
         if member is None:
             return
-        tar.members.clear()  # it would keep all of them
+        tar.members = []  # type: ignore[attr-defined]  # it would keep all of them
         yield _entry(tar, member)
 
 

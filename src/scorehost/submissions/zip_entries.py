@@ -58,9 +58,7 @@ class _Modest(io.BufferedReader):
         return data
 
 
-def _members(
-    opened: zipfile.ZipFile, named: Iterable[tuple[zipfile.ZipInfo, str]]
-) -> Iterator[Entry]:
+def _members(opened: zipfile.ZipFile, named: Iterable[tuple[zipfile.ZipInfo, str]]) -> Iterator[Entry]:
     for info, name in named:
         parts = parts_of(name)
         mode = info.external_attr >> 16
@@ -77,9 +75,7 @@ def _members(
             text = f"is compressed by {method}; of zip only `stored` and `deflate` are read"
             yield Entry(parts, odd=text)
         else:
-            yield Entry(
-                parts, content=functools.partial(opened.open, info), executable=bool(mode & 0o100)
-            )
+            yield Entry(parts, content=functools.partial(opened.open, info), executable=bool(mode & 0o100))
 
 
 def _names(
@@ -87,23 +83,23 @@ def _names(
 ) -> list[tuple[zipfile.ZipInfo, str]]:
     """Each entry with its name, its encoding found and its separators made `/`."""
     told = [_told(info) for info in infos]
-    unknown = [info.orig_filename.encode("cp437") for info, name in zip(infos, told, strict=True) if name is None]
-    code = _encoding(unknown, declared)
-    if code == "" and any(info.create_system not in _UNIX for info in infos):
+    unknown = [info for info, name in zip(infos, told, strict=True) if name is None]
+    code = _encoding([info.orig_filename.encode("cp437") for info in unknown], declared)
+    if unknown and not code and any(info.create_system not in _UNIX for info in unknown):
         warn("its names are not in UTF-8 and it does not say in what; they are read as cp437, as zip defines")
-    elif code:
+    elif code not in ("", "utf-8"):
         warn(f"its names are not in UTF-8; they are read as {code}, in which a declared name is among them")
-    names = []
-    for info, name in zip(infos, told, strict=True):
-        if name is None:
-            raw = info.orig_filename.encode("cp437")
-            own = "utf-8" if info.create_system in _UNIX else "cp437"
-            name = raw.decode(code or own, "surrogateescape")
-        names.append(name)
+    names = [_guessed(info, code) if name is None else name for info, name in zip(infos, told, strict=True)]
     if "\\" in "".join(names) and _by_windows(infos, names):
         warn("its names have backslashes, as Windows writes paths; they are read as `/`")
         names = [name.replace("\\", "/") for name in names]
     return list(zip(infos, names, strict=True))
+
+
+def _guessed(info: zipfile.ZipInfo, code: str) -> str:
+    # Unix packs the bytes that a folder has; where they are no text they are taken as they are.
+    own = "utf-8" if info.create_system in _UNIX else "cp437"
+    return info.orig_filename.encode("cp437").decode(code or own, "surrogateescape")
 
 
 def _told(info: zipfile.ZipInfo) -> str | None:
