@@ -75,7 +75,7 @@ def _ids(ids: list[str], say: Say) -> None:
 def _artifact(artifact: Artifact, loc: Loc, say: Say) -> None:
     path, top = artifact.path, artifact.path.partition("/")[0]
     if fault := relative_path_fault(path):
-        say((*loc, "path"), f"the path {fault}", "Write a relative path, such as `answer.csv`")
+        say((*loc, "path"), f"the path {fault}", "Write a path below artifacts/ or workspace/")
     elif top in _KEPT:
         say((*loc, "path"), f"`{top}` in a hand-in {_KEPT[top]}", "Give the artifact another path")
     elif path in HOMES and artifact.kind != "tree":

@@ -51,6 +51,7 @@ _MAGIC = {
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _APPLE_DOUBLE = b"\x00\x05\x16\x07"  # what macOS packs of a file besides its content
 _TURNS = 3  # through an archive, for hard links to what was not wanted before
+TWICE = "stands twice in the archive, or once as a file and once as a folder"
 _ODD_PLACES = 200_000
 _ASIDE_NAMES = 2_000  # of what was left aside, for messages that suggest a name
 _ODD_PARENTS = 6  # levels at which a sample's folder may lie: these are made though nothing else is in them
@@ -74,7 +75,7 @@ def unread_suffix(name: str) -> str:
     return next((suffix for suffix in UNREAD if name.lower().endswith(suffix)), "")
 
 
-def unpack(archive: Path, target: Path, wanted: Wanted | None = None, caps: Caps | None = None) -> Unpacked:
+def unpack(archive: Path, target: Path, caps: Caps | None = None, wanted: Wanted | None = None) -> Unpacked:
     """Unpacks what is wanted of `archive` (all, without `wanted`) into the new folder `target`.
 
     Raises BadArchive (then `target` may hold a part, which the caller removes), DiskFull, OSError.
@@ -186,11 +187,18 @@ class _Turn:
             else:
                 self._write(entry, path)
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
-            self._refuse(entry.parts, "stands twice in the archive, or once as a file and once as a folder")
+            self._refuse(self._taken(entry.parts), TWICE)
         except OSError as error:
             if error.errno != errno.ENAMETOOLONG:
                 raise
             self._refuse(entry.parts[:MAX_LEVELS], "has a path that is too long")
+
+    def _taken(self, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """The first part of a path that is a file already, else all of it."""
+        for count in range(1, len(parts)):
+            if self.target.joinpath(*parts[:count]).is_file():
+                return parts[:count]
+        return parts
 
     def _folder(self, path: Path) -> None:
         if path.is_dir():

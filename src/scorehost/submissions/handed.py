@@ -122,7 +122,7 @@ def _from_archive(name: str, path: Path, search: Search, label: str | None) -> S
     shown = on_one_line(path.name)
     artifacts = [artifact for task in search.tasks for artifact in task.spec.artifacts]
     try:
-        unpacked = unpack(path, target, Wanted(artifacts))
+        unpacked = unpack(path, target, wanted=Wanted(artifacts))
     except BadArchive as bad:
         remove_tree(target)
         reason = f"The archive {shown} is refused: {bad}."

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, cast
@@ -32,15 +33,16 @@ def rows_of(path: Path) -> Iterator[tuple[int, str, Any]]:
         packed = file.read(len(_GZIP)) == _GZIP
         file.seek(0)
         stream = cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb")) if packed else file
-        lines = _lines(_in_utf8(stream, path), path)
-        first = next(lines, None)
-        if first is None:
-            return
-        if first[1].lstrip().startswith(b"["):
-            yield from _array(first[1], lines, path)
-            return
-        for number, line in chain((first,), lines):
-            yield number, "", _row(line)
+        with io.BufferedReader(cast("io.RawIOBase", stream)) as buffered, _in_utf8(buffered, path) as readline:
+            lines = _lines(readline, path)
+            first = next(lines, None)
+            if first is None:
+                return
+            if first[1].lstrip().startswith(b"["):
+                yield from _array(first[1], lines, path)
+                return
+            for number, line in chain((first,), lines):
+                yield number, "", _row(line)
 
 
 def _row(line: bytes) -> Any:
@@ -90,20 +92,21 @@ def _lines(readline: _ReadLine, path: Path) -> Iterator[tuple[int, bytes]]:
     raise UsageError(f"{path} has more than {MAX_LINES} lines.", hint="Split it over several jobs.")
 
 
-def _in_utf8(stream: IO[bytes], path: Path) -> _ReadLine:
+@contextmanager
+def _in_utf8(buffered: io.BufferedReader, path: Path) -> Iterator[_ReadLine]:
     """Reads lines as UTF-8, without a byte order mark; what has one of UTF-16 is decoded first."""
-    buffered = io.BufferedReader(cast("io.RawIOBase", stream))
     start = buffered.peek(len(codecs.BOM_UTF8))[: len(codecs.BOM_UTF8)]
     if start == codecs.BOM_UTF8:
         buffered.read(len(codecs.BOM_UTF8))
     elif start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        text = io.TextIOWrapper(buffered, encoding="utf-16", newline="\n")
+        with io.TextIOWrapper(buffered, encoding="utf-16", newline="\n") as text:
 
-        def decoded(size: int) -> bytes:
-            try:
-                return text.readline(size).encode("utf-8", "surrogatepass")
-            except UnicodeDecodeError:
-                raise UsageError(f"{path} begins as UTF-16 does, and is not UTF-16 throughout.") from None
+            def decoded(size: int) -> bytes:
+                try:
+                    return text.readline(size).encode("utf-8", "surrogatepass")
+                except UnicodeDecodeError:
+                    raise UsageError(f"{path} begins as UTF-16 does, and is not UTF-16 throughout.") from None
 
-        return decoded
-    return buffered.readline
+            yield decoded
+            return
+    yield buffered.readline

@@ -49,10 +49,12 @@ class _Modest(io.BufferedReader):
     def __init__(self, path: Path, most: int) -> None:
         super().__init__(io.FileIO(path, "rb"))
         self._most = most
+        self._size = path.stat().st_size
 
     def read(self, size: int | None = -1, /) -> bytes:
         wanted = self._most + 1 if size is None or size < 0 else size
-        data = super().read(min(wanted, self._most + 1))
+        # No more than is there: a buffer of the whole size is made before anything is read.
+        data = super().read(min(wanted, self._most + 1, max(0, self._size - self.tell())))
         if len(data) > self._most:
             raise BadArchive(f"its table of contents has more than {self._most} bytes")
         return data
