@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scorehost.errors import SpecError
 from scorehost.spec.submission import read_submission_card
+from scorehost.submissions.wanted import CARD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from scorehost.spec.dataset import SubmissionCard
 
-CARD = "submission.yaml"
 MAX_CARD_BYTES = 64 * 1024
 
 

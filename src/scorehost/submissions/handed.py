@@ -20,15 +20,15 @@ from scorehost.submissions.archives import (
     unpack,
     unread_suffix,
 )
-from scorehost.submissions.cards import CARD, read_card
+from scorehost.submissions.cards import read_card
 from scorehost.submissions.digests import file_digest
 from scorehost.submissions.entries import BadArchive
-from scorehost.submissions.layout import SAMPLES, Root, samples_of
+from scorehost.submissions.layout import Root, samples_of
 from scorehost.submissions.naming import EMPTY, RUN, SOLUTION, WRONG, storable
 from scorehost.submissions.sample import Sample
 from scorehost.submissions.spellings import the_one
 from scorehost.submissions.submission import Search, Submission
-from scorehost.submissions.wanted import Wanted
+from scorehost.submissions.wanted import CARD, SAMPLES, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +122,7 @@ def _from_archive(name: str, path: Path, search: Search, label: str | None) -> S
     shown = on_one_line(path.name)
     artifacts = [artifact for task in search.tasks for artifact in task.spec.artifacts]
     try:
-        unpacked = unpack(path, target, wanted=Wanted(artifacts))
+        unpacked = unpack(path, target, wanted=Wanted(artifacts, (task.task_id for task in search.tasks)))
     except BadArchive as bad:
         remove_tree(target)
         reason = f"The archive {shown} is refused: {bad}."

@@ -198,14 +198,14 @@ class _Taking:
 
     def told(self) -> list[str]:
         """What is to be said."""
-        where = f"in {self.artifact.path}" if self.artifact.kind == "tree" else f"of {self.artifact.path}"
+        where = f"in {self.artifact.path}"
         texts = {
-            "names are not UTF-8 and are taken byte for byte; text in UTF-8 does not match them": self.raw,
-            "names are in decomposed Unicode, as macOS writes it; composed text does not match them": (
+            "are not UTF-8 and are taken byte for byte; text in UTF-8 does not match them": self.raw,
+            "are in decomposed Unicode, as macOS writes it; composed text does not match them": (
                 self.decomposed
             ),
         }
-        listed = [f"{len(names)} {where} {text}: {_some(names)}" for text, names in texts.items() if names]
+        listed = [f"{len(names)} of the names {where} {text}: {_some(names)}" for text, names in texts.items() if names]
         more = len(self.stand_ins) - _SHOWN
         stand_ins = [*self.stand_ins[:_SHOWN], *([f"{more} more files {where} are like that"] * (more > 0))]
         return self.said + stand_ins + listed

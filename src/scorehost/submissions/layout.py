@@ -14,16 +14,16 @@ from scorehost.aio.aside import still_wanted
 from scorehost.submissions.locating import litter, located, similar
 from scorehost.submissions.odd import Odd
 from scorehost.submissions.sample import Sample
+from scorehost.submissions.wanted import CARD, SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from scorehost.spec.dataset import Dataset, Task
 
-SAMPLES = "samples"
 MAX_SAMPLES = 10_000
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
-_OWN = frozenset({"submission.yaml", "artifacts", "workspace", SAMPLES})
+_OWN = frozenset({CARD, "artifacts", "workspace", SAMPLES})
 _SHOWN = 3
 _SIMILAR = 0.6  # of a folder's name and a task's id, for a suggestion
 
