@@ -52,7 +52,7 @@ def found(root: Path, dataset: Dataset, *words: str, **more):
 
 
 def verdicts(root: Path, dataset: Dataset, word: str, **more) -> tuple[dict, list[str]]:
-    """What each task takes in of one submission: bytes by path and artifact, or why it is refused; warnings."""
+    """What each task takes in of one submission, or why it is refused; and the warnings."""
     (one,), said = found(root, dataset, *((word,) if word else ()), **more)
     made = {}
     for task_id, samples in one.samples.items():
@@ -146,7 +146,7 @@ def add(archive: zipfile.ZipFile, source: Path, name: bytes, dialect: str, metho
         info.create_system, info.external_attr = 0, 0x10 if source.is_dir() else 0x20
         info.raw = name.replace(b"/", b"\\")
     if source.is_symlink():
-        archive.writestr(info, os.readlink(source))
+        archive.writestr(info, str(source.readlink()))
     elif source.is_dir():
         info.raw += b"\\" if dialect == "windows" else b"/"
         info.filename += "/"

@@ -1,4 +1,4 @@
-"""Predictions as people have them: other encodings, other layouts, the keys of published formats; in bounds."""
+"""Predictions as people have them: other encodings and layouts, keys of published formats; bounded."""
 
 from __future__ import annotations
 
@@ -83,14 +83,13 @@ def test_keys_that_are_no_artifacts_are_counted_and_said_and_not_read(tmp_path, 
     )
     assert texts(read) == {"a": ["1"], "b": ["2"]}
     (said,) = read.warnings
-    assert said == (
-        "keys of rows that are no artifacts are not read: 'model' (2 rows), 'tokens' (1 rows), 'logprobs' (1 rows)."
-    )
+    told = said.removeprefix("keys of rows that are no artifacts are not read: ")
+    assert told == "'model' (2 rows), 'tokens' (1 rows), 'logprobs' (1 rows)."
 
 
 def test_a_misspelt_artifact_is_no_key_to_leave_out(tmp_path):
     dataset = dataset_of(tmp_path, a=(ANSWER, Artifact(id="reason", path="artifacts/reason.txt")))
-    with pytest.raises(SpecError, match="Did you mean reason?"):
+    with pytest.raises(SpecError, match=r"Did you mean reason\?"):
         one(tmp_path, dataset, {"task_id": "a", "answer": "1", "reasons": "2"})
 
 
@@ -98,7 +97,7 @@ def test_rows_of_unknown_tasks_are_counted_and_said(tmp_path, dataset):
     read = one(tmp_path, dataset, *ROWS, {"task_id": "c", "answer": "1"}, {"task_id": "aa", "answer": "1"})
     assert texts(read) == READ
     assert read.warnings[0].startswith("2 rows are for 2 tasks that the dataset has not, such as 'c'")
-    with pytest.raises(UsageError, match="no row for any task of the dataset: its 1 rows are for others"):
+    with pytest.raises(UsageError, match="no row for any task of the dataset: its 1 rows are"):
         one(tmp_path, dataset, {"task_id": "elsewhere", "answer": "1"})
 
 
@@ -126,7 +125,9 @@ def test_a_completion_is_put_after_the_prompt_that_the_task_names(tmp_path):
     assert read_predictions(tmp_path / "p2.jsonl", dataset).samples["a"][0].texts == {"solution": "whole"}
 
 
-@pytest.mark.parametrize("metadata", [{}, {"prompt_file": "../x"}, {"prompt_file": "none.py"}, {"prompt_file": 3}])
+@pytest.mark.parametrize(
+    "metadata", [{}, {"prompt_file": "../x"}, {"prompt_file": "none.py"}, {"prompt_file": 3}]
+)
 def test_a_completion_without_its_prompt_is_never_renamed_to_what_it_is_not(tmp_path, metadata):
     dataset = with_prompt(tmp_path, **metadata)
     with pytest.raises(SpecError, match="completion: is what follows a prompt") as raised:
@@ -144,7 +145,9 @@ def test_what_was_completed_is_bound_by_what_it_holds(tmp_path):
 
 def test_a_model_patch_is_the_patch_that_a_task_asks_for_and_nothing_else(tmp_path, dataset):
     patch = {"instance_id": "a", "model_name_or_path": "m", "model_patch": "--- a\n+++ b\n"}
-    with pytest.raises(SpecError, match="model_patch: is a change of files, and the task a asks for no single patch"):
+    with pytest.raises(
+        SpecError, match="model_patch: is a change of files, and the task a asks for no single patch"
+    ):
         one(tmp_path, dataset, patch)
     asks = dataset_of(tmp_path, a=(Artifact(id="change", path="artifacts/change.diff"),))
     read = one(tmp_path, asks, patch)
@@ -163,7 +166,7 @@ def test_a_line_of_very_many_values_costs_neither_memory_nor_time(tmp_path, data
     path.write_text(start + "[]," * (20 * MIB) + "[]\n")
     tracemalloc.start()
     begun = time.monotonic()
-    with pytest.raises(SpecError, match="more than (200000|1000000) values"):
+    with pytest.raises(SpecError, match=r"more than (200000|1000000) values"):
         read_predictions(path, dataset)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -181,7 +184,7 @@ def test_blank_lines_count_into_what_a_file_may_hold(tmp_path, dataset, monkeypa
     monkeypatch.setattr(rows_module, "MAX_LINES", 1000)
     monkeypatch.setattr(rows_module, "MAX_TEXT_BYTES", 100_000)
     (tmp_path / "p.jsonl.gz").write_bytes(gzip.compress(blank * 2000))
-    with pytest.raises(UsageError, match="more than (1000 lines|100000 bytes)"):
+    with pytest.raises(UsageError, match=r"more than (1000 lines|100000 bytes)"):
         read_predictions(tmp_path / "p.jsonl.gz", dataset)
 
 

@@ -105,7 +105,9 @@ def test_a_message_names_the_archive_and_the_path_in_it_and_no_folder_of_ours(tm
     write(tmp_path / "team/a/what.csv")
     write(tmp_path / "team/b/artifacts/answer.txt")
     _, said = verdicts(tmp_path, dataset, str(tar(tmp_path / "team", tmp_path)))
-    assert "such as team.tar.gz/team/a for a, which has no artifacts/answer.txt; it holds 'what.csv'." in said[0]
+    assert (
+        "such as team.tar.gz/team/a for a, which has no artifacts/answer.txt; it holds 'what.csv'." in said[0]
+    )
     assert not any("staging" in text for text in said)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
@@ -40,7 +39,8 @@ def dataset(tmp_path):
     )
     (root / "dataset.yaml").write_text("format: scorehost.dataset/1\ndataset_id: d\nversion: '1'\n")
     (root / "profiles.yaml").write_text(
-        "format: scorehost.profiles/1\nenvironment: docker\nevaluate_host: {docker_image: scorehost/python:3}\n"
+        "format: scorehost.profiles/1\nenvironment: docker\n"
+        "evaluate_host: {docker_image: scorehost/python:3}\n"
     )
     return root
 
@@ -69,7 +69,7 @@ def test_hand_ins_as_people_have_them_are_scored_and_what_was_taken_is_said(tmp_
     hand_in(many, "pointer", "answer.csv", LFS)
     hand_in(many, "near", "Answer.csv")
     tar(hand_in(source, "packed", "answer.csv"), many, compressor="xz")
-    os.symlink("/etc/passwd", hand_in(source, "linked", "answer.csv") / "notes")
+    (hand_in(source, "linked", "answer.csv") / "notes").symlink_to("/etc/passwd")
     zipped(source / "linked", many, "info-zip")
     (many / "single.csv").write_text("42")
     (many / "odd.rar").write_text("x")

@@ -1,4 +1,4 @@
-"""Archives that are made to cost memory, time or the stack: bounded whatever they claim; nothing of them stays."""
+"""Archives that are made to cost memory, time or the stack: bounded whatever they claim."""
 
 from __future__ import annotations
 
@@ -54,11 +54,12 @@ def test_an_xz_that_asks_for_a_huge_dictionary_is_refused_and_the_largest_preset
         b"": (b"mine", False)
     }
     made, _ = verdicts(tmp_path, dataset, str(tmp_path / "bad.tar.xz"))
-    assert made["a", 1] == (
-        "invalid_submission",
-        "The archive bad.tar.xz is refused: it needs more than 128 MiB of memory to unpack; pack it with `xz -9` "
-        "or less.",
+    kind, text = made["a", 1]
+    assert kind == "invalid_submission"
+    assert text.startswith(
+        "The archive bad.tar.xz is refused: it needs more than 128 MiB of memory to unpack"
     )
+    assert text.endswith("pack it with `xz -9` or less.")
 
 
 def lzma_zip(dictionary: int, size: int) -> bytes:
@@ -72,11 +73,31 @@ def lzma_zip(dictionary: int, size: int) -> bytes:
     packed += packer.flush()
     data = struct.pack("<BBHBI", 9, 4, 5, 0x5D, dictionary) + packed
     name = b"artifacts/answer.txt"
-    local = struct.pack("<IHHHHHIIIHH", 0x04034B50, 63, 2, 14, 0, 33, crc, len(data), size, len(name), 0) + name
+    local = (
+        struct.pack("<IHHHHHIIIHH", 0x04034B50, 63, 2, 14, 0, 33, crc, len(data), size, len(name), 0) + name
+    )
     listed = (
         struct.pack(
             "<IHHHHHHIIIHHHHHII",
-            *(0x02014B50, 831, 63, 2, 14, 0, 33, crc, len(data), size, len(name), 0, 0, 0, 0, 0o100644 << 16, 0),
+            *(
+                0x02014B50,
+                831,
+                63,
+                2,
+                14,
+                0,
+                33,
+                crc,
+                len(data),
+                size,
+                len(name),
+                0,
+                0,
+                0,
+                0,
+                0o100644 << 16,
+                0,
+            ),
         )
         + name
     )
@@ -108,7 +129,11 @@ print(json.dumps([said, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - be
 def measured(archive, target):
     """What is said of an archive, and by how many MiB it makes a process larger."""
     done = subprocess.run(
-        [sys.executable, "-c", MEASURED, archive, target], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", MEASURED, archive, target],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     return json.loads(done.stdout)
 

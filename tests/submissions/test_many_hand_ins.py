@@ -9,7 +9,7 @@ import pytest
 
 from scorehost.errors import UsageError
 from scorehost.submissions.naming import derived
-from submissions.packing import ANSWER, SITE, COMPRESSORS, dataset_of, found, tar, verdicts
+from submissions.packing import ANSWER, COMPRESSORS, SITE, dataset_of, found, tar, verdicts
 
 
 @pytest.fixture
@@ -40,7 +40,9 @@ def test_every_archive_of_the_standard_library_is_taken_and_every_other_is_named
         tar(team(tmp_path / "src", f"t{number}"), hand_ins, compressor=compressor)
     for suffix in (".tgz", ".txz", ".tbz2"):
         kind = {".tgz": "gz", ".txz": "xz", ".tbz2": "bz2"}[suffix]
-        tar(team(tmp_path / "src", f"s{kind}"), tmp_path, compressor=kind).rename(hand_ins / f"s{kind}{suffix}")
+        tar(team(tmp_path / "src", f"s{kind}"), tmp_path, compressor=kind).rename(
+            hand_ins / f"s{kind}{suffix}"
+        )
     for name in ("a.7z", "b.rar", "c.tar.zst", "d.docx", "e"):
         (hand_ins / name).write_text("x")
     (hand_ins / "link").symlink_to("t0.tar")
@@ -73,7 +75,9 @@ def test_what_is_not_taken_is_counted_where_it_is_much(tmp_path, several):
 def test_a_folder_of_nothing_that_can_be_taken_says_so(tmp_path, several):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.7z").write_text("x")
-    with pytest.raises(UsageError, match=r"holds nothing that can be handed in \(a.7z is an archive") as raised:
+    with pytest.raises(
+        UsageError, match=r"holds nothing that can be handed in \(a.7z is an archive"
+    ) as raised:
         found(tmp_path, several, children=tmp_path / "in")
     assert ".tar.xz" in raised.value.hint
 
@@ -160,7 +164,9 @@ def test_an_archive_whose_name_lies_about_its_kind_is_read_by_its_first_bytes(tm
         assert made["a", 1]["answer"][0] == {b"": (b"x", False)}
     with zipfile.ZipFile(tmp_path / "z.tar", "w") as archive:
         archive.writestr("artifacts/answer.txt", "x")
-    assert verdicts(tmp_path, dataset, str(tmp_path / "z.tar"))[0]["a", 1]["answer"][0] == {b"": (b"x", False)}
+    assert verdicts(tmp_path, dataset, str(tmp_path / "z.tar"))[0]["a", 1]["answer"][0] == {
+        b"": (b"x", False)
+    }
     (tmp_path / "r.zip").write_bytes(b"Rar!\x1a\x07\x01\x00")
     made, _ = verdicts(tmp_path, dataset, str(tmp_path / "r.zip"))
     assert "it is a RAR archive, which is not read; pack it again" in made["a", 1][1]
@@ -183,7 +189,9 @@ def test_one_file_of_several_is_taken_by_its_name_alone(tmp_path):
     other = ANSWER.model_copy(update={"id": "log", "path": "artifacts/log.txt"})
     dataset = dataset_of(tmp_path, a=(ANSWER, other, SITE))
     (tmp_path / "log.txt").write_text("1")
-    assert verdicts(tmp_path, dataset, str(tmp_path / "log.txt"))[0]["a", 1] == {"log": ({b"": (b"1", False)}, [])}
+    assert verdicts(tmp_path, dataset, str(tmp_path / "log.txt"))[0]["a", 1] == {
+        "log": ({b"": (b"1", False)}, [])
+    }
     (tmp_path / "what.txt").write_text("1")
     with pytest.raises(UsageError, match="neither a folder nor an archive"):
         found(tmp_path, dataset, str(tmp_path / "what.txt"))

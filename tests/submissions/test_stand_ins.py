@@ -6,6 +6,7 @@ import pytest
 
 from given import given
 from scorehost.api import check, plan
+from scorehost.errors import SpecError
 from scorehost.files.placeholders import placeholder
 from scorehost.runs.blobs import Blobs
 from scorehost.spec.task import Artifact, TaskSpec
@@ -103,12 +104,11 @@ def test_check_says_what_of_a_solution_an_attempt_would_refuse_or_take_otherwise
     (dataset / "tasks/b/solution/artifacts/answer.txt").rename(dataset / "tasks/b/solution/answer.txt")
     (dataset / "tasks/b/solution-wrong/x").mkdir(parents=True)
     (dataset / "tasks/b/solution-wrong/x/artifacts").symlink_to("../../solution")
+    refused = "invalid_submission: artifacts/answer.txt is a link; only regular files and folders are taken"
     assert check(dataset).warnings == (
-        "a/solution would be ERROR invalid_submission: artifacts/answer.txt is a link; only regular files and "
-        "folders are taken",
+        f"a/solution would be ERROR {refused}",
         "b/solution: answer.txt was taken for artifacts/answer.txt, which is not there",
-        "b/solution-wrong/x would be ERROR invalid_submission: artifacts/answer.txt is a link; only regular "
-        "files and folders are taken",
+        f"b/solution-wrong/x would be ERROR {refused}",
     )
 
 
@@ -120,19 +120,15 @@ def test_a_linked_solution_folder_is_that_folder(dataset):
 
 
 def test_a_link_of_git_annex_in_gold_says_what_to_run(dataset):
-    from scorehost.errors import SpecError  # noqa: PLC0415
-
     (dataset / "tasks/a/evaluation/big.csv").symlink_to("../../../.git/annex/objects/xX/SHA256E-s1--4d")
-    with pytest.raises(SpecError, match="is a link of git-annex. Run `git annex get` and `git annex unlock` on it"):
+    with pytest.raises(SpecError, match=r"is a link of git-annex\. Run `git annex get` and"):
         check(dataset)
 
 
 def test_max_bytes_beyond_what_a_submission_may_hold_is_refused_at_load(dataset):
-    from scorehost.errors import SpecError  # noqa: PLC0415
-
     path = dataset / "tasks/a/task.yaml"
     path.write_text(path.read_text().replace("answer.txt}", "answer.txt, max_bytes: 4294967297}"))
-    with pytest.raises(SpecError, match="max_bytes: .*4294967296"):
+    with pytest.raises(SpecError, match=r"max_bytes: .*4294967296"):
         check(dataset)
     path.write_text(path.read_text().replace("4294967297", "4294967296"))
     assert check(dataset).warnings == ()

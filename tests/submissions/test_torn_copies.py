@@ -1,4 +1,4 @@
-"""What changes while it is copied is copied again; what never stays the same is told, and not the submission's."""
+"""What changes while it is copied is copied again; what never stays the same is no submission's fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that stand for others: what a checkout, a download or a cloud folder leaves instead of the content."""
+"""Files that stand for others: what a checkout, a download or a cloud folder leaves behind."""
 
 from __future__ import annotations
 
@@ -10,10 +10,51 @@ _HTML = (b"<!doctype html", b"<html")
 _DATA = frozenset(
     (
         *(
-            ["json", "jsonl", "csv", "tsv", "parquet", "arrow", "feather", "npy", "npz", "h5", "hdf5", "pkl", "pickle", "pt", "pth", "safetensors", "onnx"]
+            [
+                "json",
+                "jsonl",
+                "csv",
+                "tsv",
+                "parquet",
+                "arrow",
+                "feather",
+                "npy",
+                "npz",
+                "h5",
+                "hdf5",
+                "pkl",
+                "pickle",
+                "pt",
+                "pth",
+                "safetensors",
+                "onnx",
+            ]
         ),
         *(
-            ["zip", "gz", "bz2", "xz", "zst", "tar", "tgz", "7z", "rar", "png", "jpg", "jpeg", "gif", "pdf", "wav", "mp3", "mp4", "sqlite", "db", "xlsx", "docx", "bin"]
+            [
+                "zip",
+                "gz",
+                "bz2",
+                "xz",
+                "zst",
+                "tar",
+                "tgz",
+                "7z",
+                "rar",
+                "png",
+                "jpg",
+                "jpeg",
+                "gif",
+                "pdf",
+                "wav",
+                "mp3",
+                "mp4",
+                "sqlite",
+                "db",
+                "xlsx",
+                "docx",
+                "bin",
+            ]
         ),
         *(["yaml", "yml", "toml", "py", "c", "cpp", "java", "rs", "go", "ipynb"]),
     )

@@ -72,7 +72,7 @@ def parse(
 
 
 def _separators(data: bytes) -> int:
-    """How many values there are at most, less one: each other follows a comma, `[` or `{`, and each key `:`."""
+    """How many members of lists and objects there are at most: each follows a comma, `[` or `{`."""
     return sum(map(data.count, (b",", b"[", b"{")))
 
 

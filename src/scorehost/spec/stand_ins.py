@@ -18,7 +18,7 @@ _MAY_BE_EMPTY = ("__init__.py", ".gitkeep", ".keep", "py.typed")
 
 
 def stand_ins(tasks: Iterable[Task]) -> Iterator[str]:
-    """A line for each gold file, and each file of a solution, that stands for another; a few at most a task."""
+    """A line for each gold file and each file of a solution that stands for another; a few a task."""
     for task in tasks:
         found = list(_in_gold(task))
         for name, folder in {"solution": task.solution, **task.wrong}.items():

@@ -52,7 +52,7 @@ def from_children(folder: Path, search: Search) -> Iterator[Submission]:
         taken.add(name.lower())
         if label is not None:
             search.warn(
-                f"{on_one_line(entry.name)} is called {name}: its own name cannot stand in a path, or is taken."
+                f"{on_one_line(entry.name)} is named {name}: its own name is taken or no path can hold it."
             )
         yield from_path(name, Path(entry.path), search, label=label)
     for text in passed_over[:_NAMED]:
@@ -75,16 +75,18 @@ def _why_not(entry: os.DirEntry[str], tasks: Sequence[Task]) -> str:
         return "is a link, which is not followed; name its target with --submission"
     if entry.is_dir():
         return ""
-    if not entry.is_file():
-        return "is neither a folder nor a file"
-    if archive_suffix(entry.name):
+    return _why_not_file(entry.name, tasks) if entry.is_file() else "is neither a folder nor a file"
+
+
+def _why_not_file(name: str, tasks: Sequence[Task]) -> str:
+    if archive_suffix(name):
         return ""
-    if unread_suffix(entry.name):
+    if unread_suffix(name):
         return f"is an archive that is not read; {REPACK}"
-    artifact = artifact_of(entry.name, tasks)
+    artifact = artifact_of(name, tasks)
     if artifact is None:
         return "is a file, and is neither a folder nor an archive"
     ending = PurePath(artifact.path).suffix.lower()
-    if PurePath(entry.name).suffix.lower() != ending:
-        return f"is not taken for {artifact.path}, which ends in {ending or 'nothing'}"
-    return ""
+    if PurePath(name).suffix.lower() == ending:
+        return ""
+    return f"is not taken for {artifact.path}, which ends in {ending or 'nothing'}"

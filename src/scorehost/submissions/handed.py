@@ -1,4 +1,4 @@
-"""What lies at a path made a submission: a folder, an archive of one, or the one file that a task asks for."""
+"""What lies at a path made a submission: a folder, an archive of one, or the one file of a task."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def from_path(name: str, path: Path, search: Search, *, label: str | None = None
         return _from_file(name, real, search, label, artifact)
     raise UsageError(
         f"--submission {on_one_line(str(path))} is neither a folder nor an archive ({READ}).",
-        hint="Hand in a folder that holds <task_id>/<artifact path>, or, for one task, <artifact path>. For one "
-        "task with one file as its artifact that file itself will do.",
+        hint="Hand in a folder that holds <task_id>/<artifact path>, or, for one task, <artifact path>. "
+        "A task that asks for one file takes that file itself.",
     )
 
 

@@ -1,6 +1,6 @@
 """Takes a submission in: checked, copied and hashed in one pass, so that what was hashed is what is scored.
 
-No link is followed (`opening`). What changes while it is copied is copied again, and is no submission's fault.
+No link is followed (`opening`). What changes while it is copied is copied again, and is not its fault.
 """
 
 from __future__ import annotations
@@ -205,7 +205,11 @@ class _Taking:
                 self.decomposed
             ),
         }
-        listed = [f"{len(names)} of the names {where} {text}: {_some(names)}" for text, names in texts.items() if names]
+        listed = [
+            f"{len(names)} of the names {where} {text}: {_some(names)}"
+            for text, names in texts.items()
+            if names
+        ]
         more = len(self.stand_ins) - _SHOWN
         stand_ins = [*self.stand_ins[:_SHOWN], *([f"{more} more files {where} are like that"] * (more > 0))]
         return self.said + stand_ins + listed

@@ -30,7 +30,7 @@ _SIMILAR = 0.6  # of a folder's name and a task's id, for a suggestion
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A submission's real folder, how messages call it, and what its archive had besides files and folders."""
+    """A submission's real folder, how messages call it, and what else its archive had."""
 
     folder: Path
     shown: str
@@ -145,7 +145,8 @@ def _samples(place: Root, warn: Callable[[str], None]) -> dict[int, Sample] | No
         sort = _kind(one)
         numbered[int(name)] = _sample(one) if sort == "folder" else _refused(one, sort or "gone")
     if ignored and not numbered:
-        text = f"{place.folder.name}/{SAMPLES} has no sample: {min(ignored)!r} is no number from 1 to {MAX_SAMPLES}"
+        where = f"{place.folder.name}/{SAMPLES}"
+        text = f"{where} has no sample: {min(ignored)!r} is no number from 1 to {MAX_SAMPLES}"
         return {1: Sample(refused=f"{text}, written without leading zeros.")}
     if ignored:
         warn(

@@ -75,8 +75,8 @@ def read_predictions(path: Path, dataset: Dataset) -> Rows:
     if not samples and index.unknown:
         first = next(iter(index.unknown))
         raise UsageError(
-            f"{path} has no row for any task of the dataset: its {index.unknown.total()} rows are for others, "
-            f"such as {first[:128]!r}.",
+            f"{path} has no row for any task of the dataset: its {index.unknown.total()} rows are for "
+            f"others, such as {first[:128]!r}.",
             hint=index.near(first),
         )
     if not samples:
@@ -139,8 +139,8 @@ class _Index:
         if self.unknown:
             first = next(iter(self.unknown))
             yield (
-                f"{self.unknown.total()} rows are for {len(self.unknown)} tasks that the dataset has not, such as "
-                f"{first[:128]!r}, and are not scored. {self.near(first)}"
+                f"{self.unknown.total()} rows are for {len(self.unknown)} tasks that the dataset has not, "
+                f"such as {first[:128]!r}, and are not scored. {self.near(first)}"
             )
         if self.ignored:
             keys = ", ".join(f"{key[:64]!r} ({count} rows)" for key, count in self.ignored.most_common(5))
@@ -190,9 +190,9 @@ class _Index:
             prompt = self._prompt(task)
             if prompt is None or len(files) != 1:
                 raise _BadRowError(
-                    f"is what follows a prompt, and the task {task.task_id} does not say where its prompt lies",
+                    f"is what follows a prompt, and the task {task.task_id} does not say where that lies",
                     key=key,
-                    hint=f"Name a file of the task in metadata.{PROMPT_FILE} (a new `scorehost import humaneval` "
+                    hint=f"Name a file of the task in metadata.{PROMPT_FILE} (`scorehost import humaneval` "
                     "does), or hand in whole artifacts; a completion alone is none",
                 )
             self.completed = True

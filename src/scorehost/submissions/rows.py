@@ -1,4 +1,4 @@
-"""Rows of a predictions file: JSON lines or one JSON array, plain or gzip, in UTF-8 or UTF-16; within bounds."""
+"""Rows of a predictions file: JSON lines or one array, plain or gzip, in UTF-8 or UTF-16; bounded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def rows_of(path: Path) -> Iterator[tuple[int, str, Any]]:
         packed = file.read(len(_GZIP)) == _GZIP
         file.seek(0)
         stream = cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb")) if packed else file
-        with io.BufferedReader(cast("io.RawIOBase", stream)) as buffered, _in_utf8(buffered, path) as readline:
+        with (
+            io.BufferedReader(cast("io.RawIOBase", stream)) as buffered,
+            _in_utf8(buffered, path) as readline,
+        ):
             lines = _lines(readline, path)
             first = next(lines, None)
             if first is None:
@@ -93,7 +96,7 @@ def _lines(readline: _ReadLine, path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 @contextmanager
-def _in_utf8(buffered: io.BufferedReader, path: Path) -> Iterator[_ReadLine]:
+def _in_utf8(buffered: io.BufferedReader[Any], path: Path) -> Iterator[_ReadLine]:
     """Reads lines as UTF-8, without a byte order mark; what has one of UTF-16 is decoded first."""
     start = buffered.peek(len(codecs.BOM_UTF8))[: len(codecs.BOM_UTF8)]
     if start == codecs.BOM_UTF8:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def shipped_faults(tasks: Iterable[Task]) -> Iterator[str]:
     """A line for each solution that an attempt would refuse, and for what of one is taken otherwise."""
     for task in tasks:
-        solutions = {"solution": task.solution} | {f"solution-wrong/{name}": path for name, path in task.wrong.items()}
+        solutions = {"solution": task.solution} | {
+            f"solution-wrong/{name}": path for name, path in task.wrong.items()
+        }
         for name, folder in solutions.items():
             if folder is None:
                 continue

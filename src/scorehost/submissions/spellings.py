@@ -42,7 +42,7 @@ def the_one(names: Iterable[str], declared: str) -> tuple[str, str] | None:
 
 
 def encoding_of(names: Sequence[bytes], declared: Iterable[str]) -> str | None:
-    """The encoding in which one of the raw `names` has a declared name as a step of its path; None if none."""
+    """The encoding in which a declared name is a step of one of the raw `names`; None if none."""
     wanted = {_normal(name) for name in declared if not name.isascii()}
     for code in LEGACY if wanted else ():
         texts = [_decoded(name, code) for name in names]
