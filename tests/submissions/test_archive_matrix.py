@@ -256,6 +256,25 @@ def test_a_hard_link_to_nothing_is_refused_where_it_is_declared(tmp_path, datase
     assert made["b", 1] == EXPECTED["b", 1]
 
 
+@pytest.mark.parametrize("length", [1, 2, 9])
+def test_a_chain_of_hard_links_is_the_file_or_a_refusal_and_never_nothing(tmp_path, dataset, team, length):
+    packed = tar(team, tmp_path, compressor="")
+    with tarfile.open(packed, "a:") as archive:
+        for number in range(length):
+            member = tarfile.TarInfo(
+                f"team/aside{number}" if number < length - 1 else "team/a/artifacts/site/x"
+            )
+            member.type = tarfile.LNKTYPE
+            member.linkname = f"team/aside{number - 1}" if number else "team/notes.md"
+            archive.addfile(member)
+    made, _ = verdicts(tmp_path, dataset, str(packed))
+    if length <= 2:
+        assert made["a", 1]["site"][0][b"x"] == (b"notes", False)
+    else:
+        assert made["a", 1][1].startswith("artifacts/site/x is a hard link to team/aside")
+    assert made["b", 1] == EXPECTED["b", 1]
+
+
 def one_entry(path, name, **more):
     """A zip with one more entry that is odd in one way."""
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:

@@ -57,6 +57,15 @@ def test_an_artifact_that_is_a_pointer_is_a_warning_of_the_result(tmp_path):
     assert len(taken.artifacts["t"].entries) == 5
 
 
+def test_a_placeholder_beside_a_missing_artifact_is_told(tmp_path):
+    (tmp_path / "s/artifacts").mkdir(parents=True)
+    (tmp_path / "s/artifacts/.a.csv.icloud").write_bytes(b"bplist00")
+    spec = TaskSpec(task_id="t", artifacts=(Artifact(id="a", path="artifacts/a.csv"),))
+    assert take_in(spec, Sample(tmp_path / "s"), Blobs(tmp_path / "b")).warnings == (
+        "artifacts/a.csv was not handed in; artifacts/.a.csv.icloud is a placeholder of iCloud; download a.csv first",
+    )
+
+
 @pytest.fixture
 def dataset(tmp_path):
     root = tmp_path / "d"

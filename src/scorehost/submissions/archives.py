@@ -84,14 +84,14 @@ def unpack(archive: Path, target: Path, caps: Caps | None = None, wanted: Wanted
     if archive.stat().st_size > limits.size:
         raise BadArchive(f"it is larger than {limits.size} bytes")
     also: set[tuple[str, ...]] = set()
-    for _ in range(_TURNS):
+    for number in range(1, _TURNS + 1):
         make_folder(target)
         turn = _Turn(target, limits, wanted, frozenset(also))
         with disk_errors(target, CHUNK), _reading():
             with _opened(archive, limits, wanted, turn.warnings.append) as entries:
                 for entry in entries:
                     turn.place(entry)
-        if turn.missing <= also:
+        if turn.missing <= also or number == _TURNS:
             break
         # A hard link stands for what was packed earlier, and that was not wanted under its own name.
         also |= turn.missing

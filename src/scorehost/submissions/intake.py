@@ -189,7 +189,8 @@ class _Taking:
         place = located(self.artifact, artifacts, os.fspath(root), source.odd)
         if place is None:
             if near := similar(self.artifact, os.fspath(root), source.odd):
-                self.said.append(f"{self.artifact.path} was not handed in; is {near} meant to be it?")
+                what = f"{near} {why}" if (why := placeholder(near, b"", 0)) else f"is {near} meant to be it?"
+                self.said.append(f"{self.artifact.path} was not handed in; {what}")
             with opened_folder(os.fspath(root), "the submission's folder"):
                 return None
         if place.note:

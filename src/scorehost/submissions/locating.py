@@ -72,7 +72,7 @@ def similar(artifact: Artifact, root: str, odd: Odd) -> str:
         name = path.rpartition("/")[2].casefold()
         alike = max(
             2.0 if path.casefold() == wanted else 0.0,
-            1.5 if name == base else 0.0,
+            1.5 if name in (base, f".{base}.icloud") else 0.0,
             1.0 if os.path.splitext(name)[0] == os.path.splitext(base)[0] else 0.0,  # noqa: PTH122
             difflib.SequenceMatcher(None, name, base).ratio(),
         )
