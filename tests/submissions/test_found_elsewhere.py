@@ -111,6 +111,23 @@ def test_a_message_names_the_archive_and_the_path_in_it_and_no_folder_of_ours(tm
     assert not any("staging" in text for text in said)
 
 
+def test_a_card_that_cannot_be_used_is_named_by_the_archive_and_its_path_in_it(tmp_path):
+    dataset = dataset_of(tmp_path, a=(ANSWER,))
+    write(tmp_path / "team/artifacts/answer.txt")
+    write(tmp_path / "team/submission.yaml", "name: [")
+    _, said = verdicts(tmp_path, dataset, str(tar(tmp_path / "team", tmp_path)))
+    assert said[0].startswith("team.tar.gz/team/submission.yaml:")
+    assert said[0].endswith("the card is ignored.")
+    (tmp_path / "team/submission.yaml").unlink()
+    (tmp_path / "team/submission.yaml").symlink_to("/etc/passwd")
+    for word, where in (
+        (tar(tmp_path / "team", tmp_path), "team.tar.gz/team"),
+        (tmp_path / "team", tmp_path / "team"),
+    ):
+        _, said = verdicts(tmp_path, dataset, str(word))
+        assert said[0].startswith(f"{where}/submission.yaml is ")
+
+
 def test_a_folder_in_a_folder_is_taken_for_it_and_said(tmp_path):
     dataset = dataset_of(tmp_path, a=(ANSWER,), b=(ANSWER,))
     write(tmp_path / "team/team/a/artifacts/answer.txt", "1")

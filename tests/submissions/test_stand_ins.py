@@ -61,8 +61,9 @@ def test_a_placeholder_beside_a_missing_artifact_is_told(tmp_path):
     (tmp_path / "s/artifacts").mkdir(parents=True)
     (tmp_path / "s/artifacts/.a.csv.icloud").write_bytes(b"bplist00")
     spec = TaskSpec(task_id="t", artifacts=(Artifact(id="a", path="artifacts/a.csv"),))
-    assert take_in(spec, Sample(tmp_path / "s"), Blobs(tmp_path / "b")).warnings == (
-        "artifacts/a.csv was not handed in; artifacts/.a.csv.icloud is a placeholder of iCloud; download a.csv first",
+    (said,) = take_in(spec, Sample(tmp_path / "s"), Blobs(tmp_path / "b")).warnings
+    assert said.startswith(
+        "artifacts/a.csv was not handed in; artifacts/.a.csv.icloud is a placeholder of iCloud"
     )
 
 

@@ -101,7 +101,7 @@ def _from_folder(name: str, real: Path, search: Search, label: str | None) -> Su
             f"{name}: nothing declared is in {on_one_line(str(real))} itself; the only folder in it, "
             f"{on_one_line(root.folder.name)}, is taken for it."
         )
-    card = read_card(root.folder, search.warn)
+    card = read_card(root, search.warn)
     record = SubmissionRecord(name=name, kind="folder", path=stored_path(real), card=card, label=label)
     return Submission(record, samples_of(root, search.tasks, search.dataset, name, search.warn))
 
@@ -135,7 +135,7 @@ def _from_unpacked(record: SubmissionRecord, unpacked: Unpacked, top: Root, sear
     for text in unpacked.warnings:
         search.warn(f"{record.name}: {top.shown}: {text}.")
     root = _unwrapped(top, search)
-    record = record.model_copy(update={"card": read_card(root.folder, search.warn)})
+    record = record.model_copy(update={"card": read_card(root, search.warn)})
     return Submission(record, samples_of(root, search.tasks, search.dataset, record.name, search.warn))
 
 
