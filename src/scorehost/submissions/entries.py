@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 MAX_FILES = 100_000  # that are wanted; each sample may have 10,000, and an archive may hold very many samples
-MAX_BYTES = 4 * 1024**3
+MAX_BYTES = 4 * 1024**3  # of what one submission hands in for an attempt: it is copied, hashed and sent
 MAX_ENTRIES = 100_000  # listed, wanted or not: they are read one by one, and a zip's all at once
-MAX_NAME_BYTES = 4_096
+MAX_NAME_BYTES = 4_096  # of a path in an archive: as long as a path on Linux may be
 MAX_LEVELS = 128  # of folders: twice what a tree artifact may have, for what it is packed in
 HEADER_BYTES = 1024 * 1024  # of what stands between the contents of two members of a tar
 CHUNK = 256 * 1024

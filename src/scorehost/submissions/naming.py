@@ -20,8 +20,8 @@ EMPTY = "empty"
 RUN = "run"  # no submission: the run phase of the tasks that have one makes the artifacts
 WRONG = "wrong:"
 RESERVED = (SOLUTION, EMPTY, RUN)
-MAX_NAME = 64
-MAX_LABEL = 256
+MAX_NAME = 64  # characters of a submission's name: it is a folder's name
+MAX_LABEL = 256  # characters kept of the name that it was handed in by
 _HASHED = 8
 _BETWEEN = re.compile(r"[^A-Za-z0-9._]+")
 
