@@ -231,7 +231,7 @@ def evaluate(inputs):
 
 
 def test_work_that_makes_its_judge_fail_is_not_better_off_than_work_that_fails(tmp_path):
-    root = write_job(tmp_path, JUDGED, {"judge": (PROVOKING, {})})
+    root = write_job(tmp_path, JUDGED, {"judge": (PROVOKING, {})}, evaluation={"tmpfs_mb": 16})
     words = ("right", "wrong", "forever", "filter", "long", "prose", "busy")
     for word in words:
         write_submission(tmp_path / word, {"artifacts/answer.txt": word})
@@ -256,6 +256,35 @@ def test_work_that_makes_its_judge_fail_is_not_better_off_than_work_that_fails(t
         "long",
         "prose",
     ]
+
+
+BY_LENGTH = """
+used = len(request["prompt"])
+say(reply(output={"ok": True}, token_usage={"input_tokens": used, "output_tokens": 0}))
+"""
+
+
+def test_a_long_answer_spends_its_own_share_and_not_that_of_others_and_a_resume_knows(tmp_path):
+    root = write_job(tmp_path, JUDGED, {"judge": (BY_LENGTH, {})}, evaluation={"tmpfs_mb": 16})
+    for name, size in (("a-long", 60), ("b-short", 10)):
+        write_submission(tmp_path / name, {"artifacts/answer.txt": "x" * size})
+    submissions = tuple(f"{name}={tmp_path / name}" for name in ("a-long", "b-short"))
+    outcome = job(root, submissions=submissions, repeat=2, concurrency=1, max_tokens=80)
+    found = {str(row.key): row.error.kind if row.error else row.status for row in outcome.rows}
+    assert found == {
+        "t/a-long/1.1": "PASS",  # 60 of its share of 40: who has not counted yet is let through once
+        "t/a-long/1.2": "share_spent",
+        "t/b-short/1.1": "PASS",
+        "t/b-short/1.2": "PASS",
+    }
+    groups = outcome.summary["submissions"]
+    assert (groups["a-long"]["mean_score"], groups["a-long"]["errors_provoked"]) == (0.5, 1)
+    assert outcome.summary["usage"]["judge"]["input_tokens"] == 80
+    again = {"submissions": (), "resume": outcome.job_id, "rerun": "error:share_spent", "concurrency": 1}
+    kept = job(root, **again, max_tokens=90)  # 80 are spent, nobody else has a right, a call needs some 15
+    assert [row.error.kind for row in kept.rows if row.error] == ["share_spent"]
+    done = job(root, **again, max_tokens=100)
+    assert [row.status for row in done.rows] == ["PASS"] * 4
 
 
 ASKED_TOO_OFTEN = """
