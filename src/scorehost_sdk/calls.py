@@ -103,6 +103,7 @@ class Untrusted:
         self._process: Optional[Process] = None
         self._greeted = False
         self._buffer = bytearray()
+        self._late_since = 0.0  # when time was first seen to be over, in the call that runs
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The claimed result of the function, of exact built-in types."""
@@ -178,6 +179,7 @@ class Untrusted:
             if self._buffer:
                 raise SubmissionFault("an answer before it was asked for")
             self._running().send(harness.frame(identity, kind, payload))
+            self._late_since = 0.0
             # Only now: until the message was taken, the submission had no part in what went by.
             began = time.monotonic()
             return self._answer(identity, began + limit)
@@ -222,8 +224,12 @@ class Untrusted:
     def _fill(self, process: Process, size: int, deadline: float) -> None:
         while len(self._buffer) < size:
             left = deadline - time.monotonic()
-            if left < -_READY_SECONDS:
-                raise TimeoutError
+            if left < 0:
+                # Looked at before it is judged: this process may have been held up, however long.
+                now = time.monotonic()
+                self._late_since = self._late_since or now
+                if now - self._late_since > _READY_SECONDS:
+                    raise TimeoutError
             data = process.receive(max(0.0, left))  # past the deadline: what lies ready, and no more
             if not data:
                 self._died(process)
