@@ -170,6 +170,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         timing=progress.spent,
         shelter=progress.shelter,
         starts=resources.starts,
+        looked=resources.images.looked,
         leaving=resources.leaving,
     )
     with progress.timed("prepare"):

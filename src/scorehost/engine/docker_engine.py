@@ -34,7 +34,16 @@ if TYPE_CHECKING:
 
     import docker
 
-    from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Image, Listed, Stream
+    from scorehost.engine.door import (
+        ContainerSpec,
+        ContainerState,
+        EngineInfo,
+        Event,
+        Image,
+        Listed,
+        Place,
+        Stream,
+    )
     from scorehost.engine.endpoint import Endpoint
 
 CREATE_SECONDS = 30.0
@@ -42,6 +51,7 @@ CANCELLED_CREATE_SECONDS = 5.0  # how long a cancelled create may go on, to take
 UPLOAD_SECONDS = 600.0  # from the archive's last byte to the engine's word that it is unpacked
 GONE_OR_GOING = "is already in progress"
 ANSWER_BYTES = 64 * 1024
+PLACE_HEADER = "x-docker-container-path-stat"
 NO_CONTAINER = "no such container"
 
 
@@ -143,6 +153,20 @@ class DockerEngine:
         )
         async with exchange(self._endpoint, request):
             return
+
+    async def place(self, container: str, path: str) -> Place | None:
+        """What the image or a volume has at `path`; None: nothing."""
+        request = Request(
+            f"look at {path} of the container {container}",
+            "HEAD",
+            f"{self._prefix}/containers/{quoted(container)}/archive?path={quoted(path)}",
+            {},
+        )
+        try:
+            async with exchange(self._endpoint, request) as response:
+                return answers.place(response.headers.get(PLACE_HEADER, ""))
+        except NotFound:
+            return None
 
     def attach(self, container: str) -> AbstractAsyncContextManager[Stream]:
         """stdin, stdout and stderr of the main process; opened before `start`, so that nothing is missed."""

@@ -103,6 +103,15 @@ class ContainerState:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """What lies at a path of a container; `link` is where a symbolic link leads, as it is written there."""
+
+    kind: Literal["folder", "file", "link"]
+    mode: int  # permission bits
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """A container or volume with its labels; `created` in seconds since the epoch."""
 
@@ -191,6 +200,12 @@ class Engine(Protocol):
 
         It is a file, all of its bytes, or pieces of them that are never held together; a piece should take
         milliseconds to make. An exception that the iteration raises comes out as it is.
+        """
+
+    async def place(self, container: str, path: str) -> Place | None:
+        """What the image or a volume has at `path`, looked at without following a link; None: nothing.
+
+        Places in memory are not seen.
         """
 
     def attach(self, container: str) -> AbstractAsyncContextManager[Stream]:

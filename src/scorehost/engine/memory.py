@@ -12,7 +12,16 @@ import anyio
 import anyio.lowlevel
 
 from scorehost.engine.bodies import body_of
-from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Image, Listed, Stream
+from scorehost.engine.door import (
+    ContainerSpec,
+    ContainerState,
+    EngineInfo,
+    Event,
+    Image,
+    Listed,
+    Place,
+    Stream,
+)
 from scorehost.engine.memory_files import MemoryFiles
 from scorehost.engine.memory_images import MemoryImages
 from scorehost.engine.memory_pipe import MemoryStream, Pipe
@@ -175,6 +184,12 @@ class MemoryEngine:
         async with self._call("upload"):
             pieces, _ = body_of(archive)
             self._find(container).files.unpack(path, b"".join(pieces))
+
+    async def place(self, container: str, path: str) -> Place | None:
+        """What the container's image was said to have there, or what was unpacked."""
+        async with self._call("place"):
+            found = self._find(container)
+            return self.images.places.get((found.image.id, path)) or found.files.place(path)
 
     @asynccontextmanager
     async def attach(self, container: str) -> AsyncIterator[Stream]:

@@ -7,7 +7,7 @@ import tarfile
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scorehost.engine.door import Image
+from scorehost.engine.door import Image, Place
 from scorehost.errors import EngineRefused, NotFound
 from scorehost.spec.own_secrets import own_masker
 
@@ -24,6 +24,7 @@ class MemoryImages:
     def __init__(self) -> None:
         self._present: dict[str, Image] = {}
         self._pullable: dict[str, Image] = {}
+        self.places: dict[tuple[str, str], Place] = {}  # what an image (by id) has at a path
         self.failing_run: Callable[[str], int] = lambda _line: 0  # the exit code of a RUN line
 
     def add(

@@ -41,6 +41,7 @@ def _read(size):
 exec(compile(_read(int.from_bytes(_read(4), "big")), "scorehost", "exec", dont_inherit=True))
 """
 RUN_FED = ("python3", "-s", "-c", BOOTSTRAP)
+SHARED_MODE = 0o1777  # of places in memory that everybody in a host may write
 FED_BYTES, FED_INODES = 8 * MIB, 384  # of the memory in which a fed host has its files
 
 
@@ -103,9 +104,9 @@ class Blueprint:
         nested = tuple(path for path in declared if _uploaded_to(path))
         volumes = () if self.fed else (ROOT, *nested)
         tmpfs = [
-            self._memory("/tmp", users, mode=0o1777),  # noqa: S108 - inside the container
-            self._memory(f"{ROOT}/{OUTPUT}", users, mode=0o755 if self.evaluator else 0o700, owned=True),
-            *(self._memory(path, users, mode=0o1777) for path in self.scratch),
+            self._memory("/tmp", users),  # noqa: S108 - inside the container
+            self._memory(f"{ROOT}/{OUTPUT}", users, mode=0o755 if self.evaluator else 0o700),
+            *(self._memory(path, users) for path in self.scratch),
         ]
         if self.fed:
             tmpfs.append(Tmpfs(ROOT, FED_BYTES, FED_INODES, mode=0o755, uid=users.main, executable=True))
@@ -117,7 +118,7 @@ class Blueprint:
             tmpfs.append(Tmpfs(place, size, _inodes(size), mode=0o700, uid=owner, executable=True))
         taken = {place.target for place in tmpfs} | set(nested) | {ROOT, "/dev/shm"}  # noqa: S108 - the same
         # An image's own VOLUME would be a place on disk without a limit: memory covers it.
-        tmpfs += [self._memory(path, users, mode=0o1777) for path in declared if path not in taken]
+        tmpfs += [self._memory(path, users) for path in declared if path not in taken]
         return ContainerSpec(
             name=f"scorehost-{secrets.token_hex(8)}",
             image=image.id,
@@ -136,8 +137,15 @@ class Blueprint:
             runtime=self.runtime,
             stdin=self.evaluator,
             network=self.network if self.producer else None,
-            names_itself=image.labels.get(NAMES) == "own",
+            names_itself=image.labels.get(NAMES) == "own" and self.trusted,
         )
+
+    @property
+    def trusted(self) -> bool:
+        """Whether all that runs there is the task's to choose. Where submissions run, every kind of program
+        must find localhost, also one that reads /etc/hosts by itself (static ones of Go or musl).
+        """
+        return self.evaluator or self.gold
 
     def can_be_fed(self, image: Image) -> bool:
         """Whether a host of this kind could take its files over the channel.
@@ -147,9 +155,12 @@ class Blueprint:
         plain = self.evaluator and not (self.producer or self.reused or self.copy_workspace)
         return plain and not any(f"{_normal(path)}/".startswith(f"{ROOT}/") for path in image.volumes)
 
-    def _memory(self, target: str, users: Users, *, mode: int, owned: bool = False) -> Tmpfs:
+    def _memory(self, target: str, users: Users, *, mode: int = SHARED_MODE) -> Tmpfs:
+        """A place of whoever works in the host. The runtime gives it the mode of the image's folder that it
+        covers, if there is one: as its owner, the runner then opens it to the execs beside it.
+        """
         size = self.tmpfs_mb * MIB
-        owner = 0 if not owned else users.main if self.evaluator else users.execs
+        owner = users.main if self.evaluator else users.execs
         return Tmpfs(target, size, _inodes(size), mode=mode, uid=owner, executable=self.tmpfs_exec)
 
     def _environment(self) -> dict[str, str]:

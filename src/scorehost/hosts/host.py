@@ -21,8 +21,9 @@ from scorehost.errors import (
     NotFound,
 )
 from scorehost.files.tree import ChangedWhileSent, Tree, archive
-from scorehost.hosts.blueprint import Blueprint, Users
+from scorehost.hosts.blueprint import SHARED_MODE, Blueprint, Users
 from scorehost.hosts.clock import StandingClock
+from scorehost.hosts.fitness import Looked, look_over
 from scorehost.hosts.labels import RECIPE, host_labels
 from scorehost.hosts.leaving import Leaving
 from scorehost.hosts.memory_watch import MemoryWatch
@@ -57,6 +58,7 @@ class Host:
     ended: str = ""
     told: bool = False  # the evaluator knows that it ended
     usage: Usage = field(default_factory=Usage)
+    shared: tuple[str, ...] = ()  # places in memory that all users of the host may write
     served: bool = False  # its work is done and nothing of the evaluation lives: nobody waits for its removal
 
     @property
@@ -127,6 +129,7 @@ class Site:
     timing: Callable[[str, float], None]
     shelter: Shelter | None = None
     starts: anyio.CapacityLimiter | None = None  # how many hosts of all attempts may be starting at a time
+    looked: set[Looked] = field(default_factory=set)  # what images were found fit for, all attempts together
     leaving: Leaving | None = None  # removes hosts that have served
 
     @contextmanager
@@ -168,8 +171,11 @@ async def made_host(
     ):
         container = await site.engine.create(spec)
     host = Host(site.engine, blueprint, image, users, container, spec.name, site.memory)
+    host.shared = tuple(place.target for place in spec.tmpfs if place.mode == SHARED_MODE)
     guarded(host)
     try:
+        with site.timed("start"), blamed(Phase.START, blueprint):
+            await look_over(site.engine, host.container, image, host.shared, site.looked)
         if trees:
             with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
                 sent = archive(trees.items(), blueprint.links, digested=digested)

@@ -16,6 +16,7 @@ from scorehost.engine.door import Engine, Image
 from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout, NotFound, UsageError
 from scorehost.files.atomic import FULL, make_folder
 from scorehost.hosts import labels
+from scorehost.hosts.fitness import Looked
 from scorehost.hosts.recipe import Recipe
 from scorehost.model.failure import Failure, Phase, failure
 
@@ -59,6 +60,7 @@ class Images:
         self._found: dict[Choice, Image] = {}
         self._failed: dict[Choice, _Failed] = {}
         # Ids of images that were seen to hold what a named host needs, with the place where its execs begin.
+        self.looked: set[Looked] = set()  # what images were found fit for, see `fitness`
         self.proven: set[tuple[str, str]] = set()
         self._files = anyio.CapacityLimiter(FILE_THREADS)
 

@@ -70,7 +70,8 @@ class Start(Frozen):
     `gold` are those of `environments` that hold the gold set: untrusted code is not called there.
     `roles` are those of the task, which make `inputs["agent"]`; `phase` run: the entrypoint gets a context.
     `fed`: files follow this frame, and lie where the runner's own user could change them. `alone`: all
-    processes of the runner's user are its own, and may be killed.
+    processes of the runner's user are its own, and may be killed. `shared`: places in memory that
+    belong to the runner, and that execs beside it must be able to write.
     """
 
     entrypoint: str
@@ -84,6 +85,7 @@ class Start(Frozen):
     phase: Literal["evaluate", "run"] = "evaluate"
     fed: bool = False
     alone: bool = False
+    shared: tuple[str, ...] = ()
 
 
 class Hello(Frozen):

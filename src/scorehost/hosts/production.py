@@ -121,6 +121,7 @@ async def _talked(order: Production, host: Host) -> Produced:
                 roles=order.roles,
                 phase="run",
                 alone=True,
+                shared=host.shared,
             ),
             trees=checked,
             clock=StandingClock(order.blueprint.limits.wall_time_seconds),

@@ -35,7 +35,7 @@ def kind_of(blueprint: Blueprint, image: Image) -> Kind:
     limits = blueprint.limits
     return (
         image.id,
-        (blueprint.evaluator, blueprint.fed),
+        (blueprint.evaluator, blueprint.fed, blueprint.trusted),
         (limits.memory_mb, limits.cpus, limits.pids),
         (blueprint.tmpfs_mb, blueprint.tmpfs_exec, blueprint.shm_mb, blueprint.scratch),
         tuple(sorted(blueprint.env.items())),
