@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scorehost.spec import ageval
 from scorehost.spec.bind import bind
 from scorehost.spec.opening import open_kind
+from scorehost.spec.optional import optional_file, present
 from scorehost.spec.problems import Place, Problems
 from scorehost.spec.profiles import Profiles
 from scorehost.spec.roles import check_roles
@@ -48,10 +49,10 @@ def load_profiles(
     message holds a value of the file, since it may be a secret.
     """
     default = LoadedProfiles(Profiles(), set(), isolated=False)
-    if not path.exists():
-        if asked:
+    if optional_file(path, shown=shown, problems=problems) is None:
+        if asked and not present(path):
             problems.add(Place(shown), "", "there is no such file", "Give the path of a profiles.yaml")
-        return default
+        return default if not present(path) else default._replace(roles=None)
     assumed = ageval.FORMATS["profiles"] if layout == "ageval" else None
     opened = open_kind(path, _FORMATS, shown=shown, problems=problems, quote=False, assumed=assumed)
     if opened is None:
