@@ -185,7 +185,7 @@ async def test_an_image_that_cannot_be_pulled_says_the_registrys_words(scoring, 
             "returned a non-zero code: 3",
             "\n    told-before-the-end",
         ),
-        ("RNU true", "unknown instruction", ""),
+        ("COPY not-there /", "not-there", ""),
     ],
 )
 async def test_a_recipe_that_does_not_build_says_why_and_then_its_last_lines(

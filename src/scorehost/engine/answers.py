@@ -66,6 +66,8 @@ def image(answer: Any, reference: str) -> Image:
         env={name: value for name, _, value in rows},
         volumes=tuple(sorted(config.get("Volumes") or ())),
         labels=dict(config.get("Labels") or {}),
+        on_build=tuple(str(line) for line in config.get("OnBuild") or ()),
+        operating_system=str(answer.get("Os") or "linux"),
     )
 
 

@@ -45,6 +45,8 @@ class Image:
     env: Mapping[str, str]
     volumes: tuple[str, ...]
     labels: Mapping[str, str]
+    on_build: tuple[str, ...] = ()  # instructions that a recipe which begins with it carries out
+    operating_system: str = "linux"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout, NotFou
 from scorehost.files.atomic import FULL, make_folder
 from scorehost.hosts import labels
 from scorehost.hosts.fitness import Looked
-from scorehost.hosts.recipe import Recipe
+from scorehost.hosts.recipe import Recipe, copied_on_build
 from scorehost.model.failure import Failure, Phase, failure
 
 OWN_PREFIX = "scorehost/"
@@ -136,7 +136,7 @@ class Images:
     async def _built(self, recipe: Recipe, seconds: float, last: _Failed | None) -> Image:
         try:
             names = await in_thread(recipe.bases, self._files)
-            bases = {base: (await self.resolve(base, build_seconds=seconds)).id for base in names}
+            bases = await self._bases(names, seconds)
             digest = await in_thread(lambda: recipe.digest(bases), self._files)
             tag = built_tag(digest)
             # Two recipes of one content are one image.
@@ -151,6 +151,18 @@ class Images:
                 raise _failed("image_build_failed", text, hint) from error
             text = f"a file for {recipe.dockerfile} cannot be read: {error.strerror}: {error.filename}"
             raise _failed("image_build_failed", text, "See that the recipe's folder is readable.") from error
+
+    async def _bases(self, names: tuple[str, ...], seconds: float) -> dict[str, str]:
+        """Ids of the images that a recipe builds on, and of those that their ONBUILD lines copy from."""
+        ids: dict[str, str] = {}
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in ids:
+                image = await self.resolve(name, build_seconds=seconds)
+                ids[name] = image.id
+                waiting += copied_on_build(image.on_build)
+        return ids
 
     async def _present_or_built(
         self, recipe: Recipe, digest: str, tag: str, seconds: float, last: _Failed | None

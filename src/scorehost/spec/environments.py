@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scorehost.model.ids import EVALUATOR, HOST_NAME
+from scorehost.spec.image_names import HINT, reference_fault
 from scorehost.spec.recipes import check_recipe, held_private, resolve_in
 from scorehost.spec.yaml_tree import Loc, Map, find
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from scorehost.spec.profiles import Profiles
     from scorehost.spec.task import NamedEnvironment, TaskSpec
 
-IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,511}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MAP: Loc = ("evaluation", "environments")
 _TAKEN = ("/proc", "/sys", "/dev", "/attempt", "/tmp")  # noqa: S108  paths inside containers
@@ -83,8 +83,9 @@ class EnvironmentCheck:
         self._problems.add(found.key_place if at_key else found.place, found.key, text, hint)
 
     def _image(self, loc: Loc, image: str | None) -> None:
-        if image is not None and not IMAGE.fullmatch(image):
-            self._say(loc, "this is no name of an image", "Write it as `name:tag` or `name@sha256:…`")
+        fault = reference_fault(image) if image is not None else ""
+        if fault:
+            self._say(loc, f"this is no name of an image: {fault}", HINT)
 
     def _named(self, name: str, environment: NamedEnvironment) -> None:
         loc: Loc = (*_MAP, name)
