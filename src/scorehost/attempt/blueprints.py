@@ -36,6 +36,8 @@ def evaluator_blueprint(task: Task, profiles: Profiles) -> Blueprint:
         limits=task.spec.limits,
         tmpfs_mb=evaluation.tmpfs_mb,
         evaluator=True,
+        tmpfs_exec=evaluation.tmpfs_exec,
+        env=evaluation.env,
         runtime=profiles.evaluate_host.runtime,
     )
 

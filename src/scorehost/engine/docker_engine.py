@@ -18,7 +18,7 @@ from scorehost.engine.calls import (
     Call,
     Caller,
 )
-from scorehost.engine.container_config import container_config
+from scorehost.engine.container_config import LOOPBACK_SIX, container_config
 from scorehost.engine.docker_events import event_stream
 from scorehost.engine.docker_images import build_image, pull_image
 from scorehost.engine.hijack import hijack
@@ -52,6 +52,7 @@ UPLOAD_SECONDS = 600.0  # from the archive's last byte to the engine's word that
 GONE_OR_GOING = "is already in progress"
 ANSWER_BYTES = 64 * 1024
 PLACE_HEADER = "x-docker-container-path-stat"
+NO_SIX = "The engine's machine has no IPv6; the next container is made without it."
 NO_CONTAINER = "no such container"
 
 
@@ -64,6 +65,7 @@ class DockerEngine:
         self._client = client
         self._caller = Caller(client, endpoint, prefix)
         self._default_runtime = ""
+        self._loopback_six = True  # until a start says that this kernel has no IPv6
 
     def give_up(self) -> None:
         """Every call that waits for an answer, and every later one, raises EngineUnreachable at once."""
@@ -114,7 +116,9 @@ class DockerEngine:
         """Makes a container and gives its id. A cancelled create takes back what it made, within bounds."""
         if not spec.runtime and not self._default_runtime:
             await self.info()
-        config = container_config(spec, default_runtime=self._default_runtime)
+        config = container_config(
+            spec, default_runtime=self._default_runtime, loopback_six=self._loopback_six
+        )
         return await lingering(
             lambda: self._create(spec, config), undo=self.remove, grace=CANCELLED_CREATE_SECONDS
         )
@@ -179,7 +183,12 @@ class DockerEngine:
         doing = f"start the container {container}"
         try:
             await self._caller.call(Call(doing, "POST", path, seconds=START_SECONDS, lane="slow"))
-        except NotFound as error:
+        except EngineRefused as error:
+            if LOOPBACK_SIX.replace(".", "/") in error.message:
+                self._loopback_six = False
+                raise EngineRefused(NO_SIX, status=error.status) from error
+            if not isinstance(error, NotFound):
+                raise
             if NO_CONTAINER in error.message.lower():
                 raise
             raise EngineRefused(error.message, status=error.status) from error  # a program that is not found

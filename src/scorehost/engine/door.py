@@ -84,6 +84,7 @@ class ContainerSpec:
     cpus: float
     pids: int
     shm: int
+    open_files: int = 1024
     volumes: tuple[str, ...] = ()
     tmpfs: tuple[Tmpfs, ...] = ()
     runtime: str | None = None

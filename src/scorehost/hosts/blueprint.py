@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import posixpath
 import secrets
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from scorehost.engine.door import ContainerSpec, Image, Tmpfs
 from scorehost.hosts.images import Choice
 from scorehost.hosts.labels import NAMES
+from scorehost.hosts.surroundings import cleared, host_environment
 from scorehost.model.limits import INODES_PER_MIB, MIB, Limits
 
 ROOT = "/attempt"
@@ -125,12 +125,20 @@ class Blueprint:
             command=RUN_FED if self.fed else RUN if self.evaluator else WAIT,
             user=users.main,
             labels=labels,
-            env=self._environment(),
-            cleared_env=tuple(name for name in image.env if _cleared(name)),
+            env=host_environment(
+                self.env,
+                image.env,
+                home=f"{ROOT}/{OUTPUT}" if self.evaluator else EXEC_HOME,
+                cpus=self.limits.cpus,
+                named_user=self.user is not None,
+                gold=self.trusted,
+            ),
+            cleared_env=cleared(image.env),
             workdir=ROOT,
             memory=self.limits.memory_mb * MIB,
             cpus=self.limits.cpus,
             pids=self.limits.pids,
+            open_files=self.limits.open_files,
             shm=self.shm_mb * MIB,
             volumes=volumes,
             tmpfs=tuple(tmpfs),
@@ -163,21 +171,6 @@ class Blueprint:
         owner = users.main if self.evaluator else users.execs
         return Tmpfs(target, size, _inodes(size), mode=mode, uid=owner, executable=self.tmpfs_exec)
 
-    def _environment(self) -> dict[str, str]:
-        threads = str(math.ceil(self.limits.cpus))
-        return {
-            "HOME": f"{ROOT}/{OUTPUT}" if self.evaluator else EXEC_HOME,
-            "TMPDIR": "/tmp",  # noqa: S108
-            "TZ": "UTC",
-            "LC_ALL": "C.UTF-8",
-            "PYTHONHASHSEED": "0",
-            "PYTHONNOUSERSITE": "1",
-            "OMP_NUM_THREADS": threads,
-            "OPENBLAS_NUM_THREADS": threads,
-            "MKL_NUM_THREADS": threads,
-            **self.env,
-        }
-
 
 def _inodes(size: int) -> int:
     return max(INODES_PER_MIB, size // MIB * INODES_PER_MIB)
@@ -190,13 +183,3 @@ def _normal(path: str) -> str:
 def _uploaded_to(path: str) -> bool:
     """Whether an image's VOLUME lies where the archive is unpacked: then a volume of ours stands there."""
     return any(path == f"{ROOT}/{name}" or path.startswith(f"{ROOT}/{name}/") for name in UPLOADED)
-
-
-def _cleared(name: str) -> bool:
-    upper = name.upper()
-    return (
-        upper.startswith(("LD_", "PYTHON"))
-        or upper == "BASH_ENV"
-        or upper.endswith("_PROXY")
-        or upper == "ENV"
-    )

@@ -131,6 +131,13 @@ class Site:
     starts: anyio.CapacityLimiter | None = None  # how many hosts of all attempts may be starting at a time
     looked: set[Looked] = field(default_factory=set)  # what images were found fit for, all attempts together
     leaving: Leaving | None = None  # removes hosts that have served
+    said: set[str] = field(default_factory=set)
+
+    def warn_once(self, text: str) -> None:
+        """Warns of what is the same for every host of its name."""
+        if text not in self.said:
+            self.said.add(text)
+            self.warn(text)
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:

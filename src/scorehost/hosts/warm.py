@@ -36,7 +36,7 @@ def kind_of(blueprint: Blueprint, image: Image) -> Kind:
     return (
         image.id,
         (blueprint.evaluator, blueprint.fed, blueprint.trusted),
-        (limits.memory_mb, limits.cpus, limits.pids),
+        (limits.memory_mb, limits.cpus, limits.pids, limits.open_files),
         (blueprint.tmpfs_mb, blueprint.tmpfs_exec, blueprint.shm_mb, blueprint.scratch),
         tuple(sorted(blueprint.env.items())),
         blueprint.user,

@@ -16,7 +16,7 @@ from scorehost.spec.not_yet import TASK, refuse
 from scorehost.spec.opening import open_kind
 from scorehost.spec.optional import optional_file, optional_folder
 from scorehost.spec.problems import Place, Problems
-from scorehost.spec.recipes import check_recipe
+from scorehost.spec.recipes import check_recipe, unread_ignore_files
 from scorehost.spec.submission import EXPECT_FILE, read_expectation
 from scorehost.spec.task import TaskFile, TaskSpec
 from scorehost.spec.yaml_tree import Loc, Map, Scalar, find, lay_under
@@ -73,6 +73,8 @@ def load_task(folder: Path, around: Surroundings, *, shown: str) -> Task | None:
     environments = EnvironmentCheck(spec, tree, problems, task=folder, dataset=around.root, shown=shown).run()
     around.warnings += environments.warnings
     single, run_recipe = _recipes(folder, around, shown)
+    recipes = [*environments.recipes.values(), *(each for each in (single, run_recipe) if each is not None)]
+    around.warnings += unread_ignore_files(recipes, folder, spec.task_id)
     solution = optional_folder(folder / "solution", shown=f"{shown}/solution", problems=problems)
     run_script, run_code, data = _run_phase(folder, around, shown)
     if len(problems) > before:

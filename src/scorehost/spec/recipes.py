@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from scorehost.spec.image_names import HINT, reference_fault
 from scorehost.spec.problems import Place, Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 GOLD = "evaluation"
 _PRIVATE = (GOLD, *SOLUTIONS, KEY_FILE)
@@ -93,6 +94,18 @@ def check_recipe(recipe: Path, *, task: Path, dataset: Path, shown: str, problem
         told |= {line for line, _, _ in found}
         for line, fault, hint in found:
             problems.add(Place(shown, line, 1), "", fault, hint)
+
+
+def unread_ignore_files(recipes: Iterable[Path], task: Path, task_id: str) -> list[str]:
+    """What to say of a .dockerignore beside a recipe: the docker command reads it, the engine does not."""
+    found = []
+    for recipe in recipes:
+        for name in (".dockerignore", f"{recipe.name}.dockerignore"):
+            if (recipe.parent / name).exists():
+                place = os.path.relpath(recipe.parent / name, task)
+                text = f"{task_id}: {place} is not read: the whole folder is the build context"
+                found.append(f"{text}; move what no image may hold out of it")
+    return list(dict.fromkeys(found))
 
 
 Fault = tuple[int, str, str]  # line, what is wrong, what to do

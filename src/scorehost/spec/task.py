@@ -70,12 +70,14 @@ class NamedEnvironment(Frozen):
 
 
 class Evaluation(Frozen):
-    """How the task is scored."""
+    """How the task is scored. `tmpfs_mb`, `tmpfs_exec` and `env` are the evaluator's own host's."""
 
     runtime: Literal["python"] = "python"
     entrypoint: str = "evaluator:evaluate"
     network: Literal["none"] = "none"
     tmpfs_mb: int = Field(32, ge=1, le=1_048_576)
+    tmpfs_exec: bool = False
+    env: dict[str, str] = Field(default_factory=dict)
     inputs: tuple[InputRow, ...] | None = None
     output: Output = Output()
     metrics: tuple[Metric, ...] = ()
