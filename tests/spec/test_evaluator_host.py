@@ -60,7 +60,7 @@ def test_the_evaluators_own_host_takes_variables_and_executables_in_scratch(fold
 def test_variables_that_the_evaluators_own_host_keeps_are_refused_with_the_reason(folder, name, words):
     folder.task(f"evaluation: {{env: {{{name}: x}}}}\n")
     problem = folder.problem()
-    assert problem.startswith("tasks/one/task.yaml:3:19: ")
+    assert problem.startswith("tasks/one/task.yaml:3:20: ")
     assert words in problem
 
 
@@ -68,8 +68,7 @@ def test_variables_that_the_evaluators_own_host_keeps_are_refused_with_the_reaso
 @pytest.mark.parametrize("host", [False, True])
 def test_open_files_are_a_limit_of_a_task_and_of_a_host(folder, value, fits, host):
     line = f"limits: {{open_files: {value}}}"
-    folder.task(
-        f"evaluation: {{environments: {{box: {{docker_image: a, {line}}}}}}}\n" if host else f"{line}\n"
-    )
+    at_host = f"evaluation: {{environments: {{box: {{docker_image: a, {line}}}}}}}"
+    folder.task(f"{at_host if host else line}\n")
     assert fits or "open_files" in folder.problem()
     assert not fits or folder.load()

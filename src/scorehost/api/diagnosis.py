@@ -14,8 +14,9 @@ from scorehost.errors import EngineError, InputError, NotFound
 from scorehost.files.lease import Lease, Standing
 from scorehost.hosts import labels
 from scorehost.hosts.admission import SHARE
-from scorehost.hosts.clean import CleanReport
+from scorehost.hosts.clean import CleanReport, built_images, clean_images
 from scorehost.hosts.clean import clean as clean_engine
+from scorehost.hosts.images import BUILT
 from scorehost.model.finding import Finding
 from scorehost.model.limits import MIB, Limits
 from scorehost.spec.profiles import EvaluateHost
@@ -38,6 +39,7 @@ async def doctor(host: str | None = None, *, engine: OpenEngine = open_engine) -
             found += limits_of(info)
             found.append(await _base_image(opened))
             found += await _leftovers(opened)
+            found += await _built(opened)
     except (EngineError, InputError) as error:
         found.append(Finding("problem", error.message, error.hint))
     return found
@@ -50,14 +52,18 @@ async def clean(
     older_than: float = 0.0,
     force: bool = False,
     kept: bool = False,
+    images: bool = False,
     engine: OpenEngine = open_engine,
 ) -> CleanReport:
-    """Removes what dead jobs left (`older_than` in seconds); with `kept` only hosts kept for a look.
+    """Removes what dead jobs left (`older_than` in seconds); with `kept` only hosts kept for a look, with
+    `images` only images that were built from recipes and that nobody uses.
 
-    Those stay otherwise, unless `job` is theirs. EngineError when the engine cannot be asked.
+    Those kept stay otherwise, unless `job` is theirs. EngineError when the engine cannot be asked.
     """
     async with engine(host) as opened:
         await opened.info()  # the call whose errors say what to mend
+        if images:
+            return await clean_images(opened, older_than=older_than)
         return await clean_engine(opened, job=job, older_than=older_than, force=force, kept=kept)
 
 
@@ -96,6 +102,16 @@ async def _base_image(engine: Engine) -> Finding:
             "Run `make images` once.",
         )
     return Finding("ok", f"image {reference} is {image.id[:19]}, {image.architecture}")
+
+
+async def _built(engine: Engine) -> list[Finding]:
+    images = await built_images(engine)
+    if not images:
+        return []
+    size = sum({image.id: image.size for image in images}.values())
+    number = f"{len(images)} images" if len(images) > 1 else "1 image"
+    text = f"{number} built from recipes ({BUILT}), {size / GIB:.1f} GiB with the layers that they share"
+    return [Finding("ok", text, "`scorehost clean --images` removes them; a job builds again what it needs.")]
 
 
 async def _leftovers(engine: Engine) -> list[Finding]:

@@ -121,3 +121,19 @@ def listed_volume(row: Any) -> Listed:
         labels=dict(row.get("Labels") or {}),
         created=datetime.fromisoformat(created).timestamp() if created else 0.0,
     )
+
+
+def listed_images(row: Any) -> list[Listed]:
+    """From a row of /images/json, one for each tag."""
+    return [
+        Listed(
+            id=row["Id"],
+            name=str(tag),
+            kind="image",
+            labels=dict(row.get("Labels") or {}),
+            created=float(row["Created"]),
+            size=int(row.get("Size") or 0),
+        )
+        for tag in row.get("RepoTags") or ()
+        if tag != "<none>:<none>"
+    ]

@@ -347,6 +347,21 @@ class DockerEngine:
         except NotFound:
             return
 
+    async def list_images(self, labels: Mapping[str, str | None]) -> list[Listed]:
+        """Images that carry all `labels`, one row for each tag."""
+        call = Call("list images", "GET", "/images/json", params={"filters": _filters(labels)}, again=True)
+        rows = await self._caller.call(call)
+        return [found for row in rows for found in answers.listed_images(row)]
+
+    async def remove_image(self, name: str) -> None:
+        """Takes a tag away, and its image with the last one."""
+        path = f"/images/{quoted_reference(name)}"
+        call = Call(f"remove the image {name}", "DELETE", path, seconds=REMOVE_SECONDS, again=True)
+        try:
+            await self._caller.call(call)
+        except NotFound:
+            return
+
     @asynccontextmanager
     async def events(self, labels: Mapping[str, str]) -> AsyncIterator[AsyncIterator[Event]]:
         """Container events from now on, of containers with these labels."""

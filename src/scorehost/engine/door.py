@@ -116,14 +116,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A container or volume with its labels; `created` in seconds since the epoch."""
+    """A container, volume or tagged image with its labels; `created` in seconds since the epoch."""
 
     id: str
     name: str
-    kind: Literal["container", "volume"]
+    kind: Literal["container", "volume", "image"]
     labels: Mapping[str, str]
     created: float
     running: bool = False
+    size: int = 0  # of an image, with the layers that it shares with others
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +267,15 @@ class Engine(Protocol):
 
     async def remove_volume(self, name: str) -> None:
         """Removes a volume; quiet when it is gone; Conflict while a container uses it."""
+
+    async def list_images(self, labels: Mapping[str, str | None]) -> list[Listed]:
+        """Images that carry all `labels`, one row for each tag, which is its name."""
+
+    async def remove_image(self, name: str) -> None:
+        """Takes a tag away, and its image with the last one; quiet when it is gone.
+
+        Conflict while a container is made of it.
+        """
 
     def events(self, labels: Mapping[str, str]) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
         """Container events from now on, of containers with these labels."""

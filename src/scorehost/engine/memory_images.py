@@ -7,7 +7,7 @@ import tarfile
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scorehost.engine.door import Image, Place
+from scorehost.engine.door import Image, Listed, Place
 from scorehost.errors import EngineRefused, NotFound
 from scorehost.spec.own_secrets import own_masker
 
@@ -62,6 +62,14 @@ class MemoryImages:
             if reference in {name, image.id}:
                 return replace(image, reference=reference)
         raise NotFound(f"The in-memory engine has no image {reference}: No such image", status=404)
+
+    def listed(self, labels: Mapping[str, str | None]) -> list[Listed]:
+        """Images that carry all labels; a value of None asks for the key alone."""
+        return [
+            Listed(image.id, name, "image", dict(image.labels), created=0.0, size=len(name))
+            for name, image in self.present.items()
+            if all(key in image.labels and want in (None, image.labels[key]) for key, want in labels.items())
+        ]
 
     def name_of(self, identity: str) -> str:
         """The reference that an image was added under."""

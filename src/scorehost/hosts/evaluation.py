@@ -164,6 +164,8 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
         raise
     # What an error leaves goes before the attempt is told: only after a verdict may a host go later.
     live.host.served = dialogue.vouched
+    if emulated := order.images.emulated(order.image):
+        order.site.warn_once(emulated)
     return value
 
 

@@ -19,7 +19,6 @@ from scorehost.hosts.exec_ends import (
     BRIEF_SECONDS,
     STILL_RUNNING,
     code_at_deadline,
-    code_of_refusal,
     engine_at_fault,
     exit_code,
     lost_with,
@@ -30,6 +29,7 @@ from scorehost.hosts.exec_ends import (
     refuse_broken_off,
     taken_along,
 )
+from scorehost.hosts.exec_words import not_started
 from scorehost.hosts.host import Host
 from scorehost.hosts.usage import crowded_out
 from scorehost.model.exec_result import ExecResult
@@ -152,12 +152,12 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: End, on_cut: End |
         return lost_with(host)
     except EngineRefused as error:
         await engine_at_fault(host, exec_id, error)
-        said = ExecResult(exit_code=code_of_refusal(error.message), stderr=error.message.encode())
-        return said.model_copy(update={"duration_seconds": time.monotonic() - begun})
+        code, said = not_started(order.argv[0], error.message)
+        return ExecResult(exit_code=code, stderr=said, duration_seconds=time.monotonic() - begun)
     timed_out = code == STILL_RUNNING
     lost = code is None or await taken_along(host, code, kills)
     if await never_ran(host, exec_id, code):
-        return _not_run(host, output, time.monotonic() - begun, lost=lost, crowded=crowded)
+        return _not_run(host, order, output, time.monotonic() - begun, lost=lost, crowded=crowded)
     crowded = crowded or crowded_out(host.container) > crowd
     oom = host.memory.kills(host.container) > kills or (lost and host.ended == "oom")
     lost = lost and not timed_out
@@ -209,7 +209,9 @@ async def _killed(host: Host, stream: Stream, output: Output, on_deadline: End) 
             drained.deadline = anyio.current_time() + DRAIN_SECONDS
 
 
-def _not_run(host: Host, output: Output, seconds: float, *, lost: bool, crowded: bool) -> ExecResult:
+def _not_run(
+    host: Host, order: ExecOrder, output: Output, seconds: float, *, lost: bool, crowded: bool
+) -> ExecResult:
     """What is told of a program that the engine could not start: its words are no output of a program.
 
     Raises NotStarted when that says nothing about the program.
@@ -217,7 +219,8 @@ def _not_run(host: Host, output: Output, seconds: float, *, lost: bool, crowded:
     if lost:
         return lost_with(host)
     words = output.words() + (_crowded_words(host).decode() if crowded else "")
-    return ExecResult(exit_code=code_of_refusal(words), stderr=words.encode(), duration_seconds=seconds)
+    code, said = not_started(order.argv[0], words)
+    return ExecResult(exit_code=code, stderr=said, duration_seconds=seconds)
 
 
 def _crowded_words(host: Host) -> bytes:
