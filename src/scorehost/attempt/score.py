@@ -119,7 +119,9 @@ async def _scored(
     progress = _Progress(order, emit, shelter)
     async with drafting(resources.writer, folder, resources.masker) as draft:
         if resources.agents is not None and order.work.task.spec.agent_profiles:
-            progress.agents = AttemptAgents(resources.agents, order.work.task.spec, draft, emit)
+            progress.agents = AttemptAgents(
+                resources.agents, order.work.task.spec, draft, emit, submission=order.key.submission
+            )
         verdict: Verdict | None = None
         error: Failure | None = None
         try:
@@ -172,6 +174,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         starts=resources.starts,
         looked=resources.images.looked,
         leaving=resources.leaving,
+        excused=resources.excused,
     )
     with progress.timed("prepare"):
         progress.trees = trees = await resources.trees(task)
@@ -231,6 +234,8 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
             text = f"{name} of the task changed on disk while the attempt ran"
             raise AttemptFailed(failure(Phase.COLLECT, "changed_input", text))
     progress.warnings += verdict.warnings
+    if progress.agents is not None and (why := progress.agents.must_not_pass(verdict.status)) is not None:
+        raise AttemptFailed(why)
     return verdict
 
 
@@ -344,5 +349,6 @@ def _result(
         digests=digests,
         versions=resources.versions,
         agent_invocations=0 if progress.agents is None else progress.agents.invocations,
+        agents={} if progress.agents is None else dict(progress.agents.by_role),
         salt=result_salt(metrics, (one.id for one in order.work.task.spec.evaluation.metrics)),
     )

@@ -36,9 +36,23 @@ def summary_lines(content: Mapping[str, Any]) -> list[str]:
 
 
 def _used(role: str, usage: RoleUsage) -> str:
+    return f"role {role}: {count(usage.calls, 'call')}, {tokens_used(usage)}, {usage.seconds:.1f} s"
+
+
+def tokens_used(usage: RoleUsage) -> str:
+    """The tokens of a role's calls; what nobody told is not 0."""
+    if usage.calls and usage.unknown >= usage.calls:
+        return "tokens unknown"
     tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
     missing = f", {usage.missing_counts} without counts" if usage.missing_counts else ""
-    return f"role {role}: {count(usage.calls, 'call')}, {tokens}{missing}, {usage.seconds:.1f} s"
+    unknown = f", unknown for {count(usage.unknown, 'call')}" if usage.unknown else ""
+    return tokens + missing + unknown
+
+
+def _provoked(group: Group) -> str:
+    """How many of the ERRORs that count as the lowest were agents that failed at the work they were shown."""
+    number = group.errors_provoked
+    return f" ({number} by failed calls of an agent that answered others)" if number else ""
 
 
 def _cells(name: str, group: Group) -> tuple[str, ...]:
@@ -66,7 +80,7 @@ def _remarks(group: Group) -> Iterable[str]:
         how = [
             f"{number} {what}"
             for number, what in (
-                (group.errors_as_lowest, "counted as the lowest score"),
+                (group.errors_as_lowest, f"counted as the lowest score{_provoked(group)}"),
                 (group.errors_left_out, "left out of the mean"),
             )
             if number

@@ -82,7 +82,7 @@ def container_config(
             "ReadonlyRootfs": True,
             "MaskedPaths": list(MASKED),
             "CapDrop": ["ALL"],
-            "SecurityOpt": ["no-new-privileges", f"seccomp={profile()}"],
+            "SecurityOpt": ["no-new-privileges", f"seccomp={profile(file_locks=spec.file_locks)}"],
             "IpcMode": "private",
             "CgroupnsMode": "private",
             "Init": True,

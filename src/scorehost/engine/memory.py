@@ -20,6 +20,7 @@ from scorehost.engine.door import (
     Listed,
     Place,
     Stream,
+    unheard,
 )
 from scorehost.engine.memory_files import MemoryFiles
 from scorehost.engine.memory_image_calls import MemoryImageCalls
@@ -70,6 +71,7 @@ class MemoryEngine(MemoryImageCalls):
         self._listeners: list[Listener] = []
         self._group = anyio.create_task_group()
         self._given_up = False
+        self.warnings: list[str] = []  # of every create
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
@@ -136,9 +138,11 @@ class MemoryEngine(MemoryImageCalls):
     def _uses(self, identity: str) -> bool:
         return any(each.image.id == identity for each in self._containers.values())
 
-    async def create(self, spec: ContainerSpec) -> str:
-        """A container; the existing one for a name with the same labels."""
+    async def create(self, spec: ContainerSpec, *, said: Callable[[str], None] = unheard) -> str:
+        """A container; the existing one for a name with the same labels. Says what `warnings` holds."""
         async with self._call("create"):
+            for words in self.warnings:
+                said(words)
             image = self.images.find(spec.image)
             for other in self._containers.values():
                 if other.spec.name == spec.name:

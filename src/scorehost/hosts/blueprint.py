@@ -75,6 +75,7 @@ class Blueprint:
     artifacts: bool = True
     fresh: bool = False
     tmpfs_exec: bool = False
+    file_locks: bool = False
     shm_mb: int = 16
     copy_workspace: bool = False
     scratch: tuple[str, ...] = ()
@@ -146,6 +147,7 @@ class Blueprint:
             stdin=self.evaluator,
             network=self.network if self.producer else None,
             names_itself=image.labels.get(NAMES) == "own" and self.trusted,
+            file_locks=self.file_locks,
         )
 
     @property

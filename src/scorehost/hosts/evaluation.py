@@ -138,6 +138,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
             fed=live.host.blueprint.fed,
             alone=True,
             shared=live.host.shared,
+            excused=tuple(sorted(order.site.excused)),
         ),
         before=live.before,
         after=live.after,

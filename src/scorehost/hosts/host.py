@@ -23,6 +23,7 @@ from scorehost.errors import (
 from scorehost.files.tree import ChangedWhileSent, Tree, archive
 from scorehost.hosts.blueprint import SHARED_MODE, Blueprint, Users
 from scorehost.hosts.clock import StandingClock
+from scorehost.hosts.confinement import limits_discarded
 from scorehost.hosts.fitness import Looked, look_over
 from scorehost.hosts.labels import RECIPE, host_labels
 from scorehost.hosts.leaving import Leaving
@@ -131,6 +132,7 @@ class Site:
     starts: anyio.CapacityLimiter | None = None  # how many hosts of all attempts may be starting at a time
     looked: set[Looked] = field(default_factory=set)  # what images were found fit for, all attempts together
     leaving: Leaving | None = None  # removes hosts that have served
+    excused: frozenset[str] = frozenset()  # what an engine need not hold or limit (hosts/confinement.py)
     said: set[str] = field(default_factory=set)
 
     def warn_once(self, text: str) -> None:
@@ -176,11 +178,13 @@ async def made_host(
         blamed(Phase.START, blueprint),
         anyio.fail_after(blueprint.limits.start_seconds),
     ):
-        container = await site.engine.create(spec)
+        said: list[str] = []
+        container = await site.engine.create(spec, said=said.append)
     host = Host(site.engine, blueprint, image, users, container, spec.name, site.memory)
     host.shared = tuple(place.target for place in spec.tmpfs if place.mode == SHARED_MODE)
     guarded(host)
     try:
+        _heed(site, blueprint, said)
         with site.timed("start"), blamed(Phase.START, blueprint):
             await look_over(site.engine, host.container, image, host.shared, site.looked)
         if trees:
@@ -190,6 +194,15 @@ async def made_host(
         yield host
     finally:
         await _removed(site, host)
+
+
+def _heed(site: Site, blueprint: Blueprint, said: list[str]) -> None:
+    """Refuses a host that the engine says it limits less than asked; hands on all else that it said."""
+    why = limits_discarded(blueprint.name, said)
+    if why is not None and "limits" not in site.excused:
+        raise AttemptFailed(why)
+    for words in said:
+        site.warn(f"the engine said of the host {blueprint.name}: {words}")
 
 
 def guarded(host: Host) -> None:

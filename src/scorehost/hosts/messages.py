@@ -52,6 +52,7 @@ Path = Annotated[Word, Field(min_length=1, max_length=4096)]
 Text = Annotated[str, Field(max_length=MAX_PART)]
 AssertionWords = Annotated[dict[str, Annotated[str, Field(max_length=64 * 1024)]], Field(max_length=8)]
 Trees = dict[str, str]
+Promise = Literal["network", "read_only_root", "seccomp", "no_new_privileges", "capabilities", "user"]
 
 
 class Limits(Frozen):
@@ -71,7 +72,8 @@ class Start(Frozen):
     `roles` are those of the task, which make `inputs["agent"]`; `phase` run: the entrypoint gets a context.
     `fed`: files follow this frame, and lie where the runner's own user could change them. `alone`: all
     processes of the runner's user are its own, and may be killed. `shared`: places in memory that
-    belong to the runner, and that execs beside it must be able to write.
+    belong to the runner, and that execs beside it must be able to write. `excused`: of what the keeper looks
+    for in its container, what need not hold.
     """
 
     entrypoint: str
@@ -86,15 +88,17 @@ class Start(Frozen):
     fed: bool = False
     alone: bool = False
     shared: tuple[str, ...] = ()
+    excused: tuple[str, ...] = ()
 
 
 class Hello(Frozen):
-    """The keeper runs; digests of the trees as it sees them."""
+    """The keeper runs; digests of the trees as it sees them. With `unenforced` it took no file and ended."""
 
     kind: Literal["hello"]
     python: str = Field(max_length=64)
     trees: Trees
     dumpable: bool = False
+    unenforced: Annotated[tuple[Promise, ...], BeforeValidator(_words), Field(max_length=6)] = ()
 
 
 class Exec(Frozen):
@@ -304,7 +308,9 @@ class FailedError(Frozen):
         "adapter_overflow",
         "adapter_missing",
         "adapter_truncated",
+        "adapter_refused",
         "budget_spent",
+        "share_spent",
     ]
     type: str = Field(max_length=200)
     place: str = Field(max_length=1000)
