@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from scorehost.hosts.exec_words import not_started, warning_of
+from scorehost.hosts.exec_words import warning_of
 from scorehost.model.exec_result import ExecResult
 
 MISSING = 'exec: "/attempt/artifacts/run.sh": stat /attempt/artifacts/run.sh: no such file or directory'
 
 
 @pytest.mark.parametrize(
-    ("program", "words", "code", "explained"),
+    ("program", "words", "code", "more"),
     [
         ("/attempt/artifacts/run.sh", MISSING, 127, True),
         ("./run.sh", "exec ./run.sh: no such file or directory", 127, True),
@@ -19,11 +19,10 @@ MISSING = 'exec: "/attempt/artifacts/run.sh": stat /attempt/artifacts/run.sh: no
         ("/x", "exec /x: permission denied", 126, False),
     ],
 )
-def test_a_script_that_is_there_and_whose_interpreter_is_not_is_explained(program, words, code, explained):
-    found, said = not_started(program, words)
-    assert found == code
+def test_a_script_that_is_there_and_whose_interpreter_is_not_is_explained(program, words, code, more):
+    said = explained(program, code, words)
     assert said.startswith(words.encode())
-    assert (b"CRLF" in said) == explained
+    assert (b"CRLF" in said) == more
 
 
 @pytest.mark.parametrize(

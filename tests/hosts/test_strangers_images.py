@@ -185,3 +185,22 @@ async def test_check_asks_the_machine_whether_it_runs_an_image_for_another_platf
     (problem,) = [each for each in await probe(root) if images["arm"] in each.text]
     assert problem.level == "problem"
     assert "is for linux/arm64, and the engine's machine is linux/" in problem.text
+
+
+async def test_a_folder_that_an_image_leaves_open_is_closed_before_the_evaluators_files_lie_in_it(
+    scoring, workshop
+):
+    image = workshop.build(f"FROM {IMAGE}\nRUN mkdir -m 777 /attempt\n")
+    metrics = await scoring.passing(
+        """
+def evaluate(inputs):
+    line = "mv /attempt/task /attempt/other; mkdir /attempt/new; ls /attempt; stat -c %a /attempt"
+    return passed(beside=told(inputs["scoring"].exec(None, ["sh", "-c", line])))
+""",
+        limits=SMALL,
+        evaluation={"tmpfs_mb": 4, "docker_image": image},
+    )
+    *names, mode = metrics["beside"]["stdout"].split()
+    assert "task" in names
+    assert not {"other", "new"} & set(names)
+    assert mode == "755"

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from scorehost.hosts.exec_ends import NOT_FOUND, code_of_refusal
+from scorehost.hosts.exec_ends import NOT_FOUND
 from scorehost.model.exec_result import ExecResult
 
 SIGSYS_CODE = 128 + 31
 
 
-def not_started(program: str, words: str) -> tuple[int, bytes]:
-    """Exit code and stderr of a program that the engine could not start, whose words these are.
+def explained(program: str, code: int, words: str) -> bytes:
+    """Stderr of a program that the engine could not start, whose words these are.
 
-    The kernel says "no such file" of a script that is there when its interpreter is not. Raises NotStarted.
+    The kernel says "no such file" of a script that is there when its interpreter is not.
     """
-    code = code_of_refusal(words)
     if code == NOT_FOUND and "/" in program:
         words += (
             f"\n[scorehost: if {program} is there, what its first line names, or its loader, is not;"
             " a line that ends in CRLF names a file with a carriage return]\n"
         )
-    return code, words.encode()
+    return words.encode()
 
 
 def warning_of(name: str, outcome: ExecResult) -> str:

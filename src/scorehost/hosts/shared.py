@@ -33,8 +33,9 @@ class Vacated:
         """
         code = {entry.path: entry for tree in (self.code, cargo.code) for entry in tree.entries}
         folders = tuple(dict.fromkeys(self.code.folders + cargo.code.folders))
-        merged = Tree(tuple(code.values()), folders)
-        return {**cargo.trees(blueprint), TOOLS: self.tools, TASK: merged}
+        trees = cargo.trees(blueprint)
+        merged = Tree(tuple(code.values()), folders, trees[TASK].links)
+        return {**trees, TOOLS: self.tools, TASK: merged}
 
 
 @asynccontextmanager
@@ -55,7 +56,8 @@ async def second_life(
     host.blueprint = blueprint
     host.ended, host.usage = "", Usage()
     host.execs = host.opened = host.printed = 0
-    host.memory.forget(host.container)
+    host.greeted = host.stuck = host.removed = host.heard_out = False
+    host.memory.begin_anew(host.container)
     rest = {folder: tree for folder, tree in trees.items() if folder != TOOLS}
     with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
         await site.engine.upload(host.container, ROOT, archive(rest.items(), digested=True))
