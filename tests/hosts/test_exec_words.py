@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scorehost.hosts.exec_words import warning_of
+from scorehost.hosts.exec_words import explained, warning_of
 from scorehost.model.exec_result import ExecResult
 
 MISSING = 'exec: "/attempt/artifacts/run.sh": stat /attempt/artifacts/run.sh: no such file or directory'

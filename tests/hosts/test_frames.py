@@ -332,7 +332,6 @@ def test_start_hands_over_the_key_and_all_fields():
         "shared": [],
         "any_name": False,
         "excused": [],
-        "any_name": False,
         "trees": ["/attempt/task"],
         "limits": {
             "metrics_bytes": 1048576,

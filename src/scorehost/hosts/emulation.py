@@ -13,8 +13,8 @@ from scorehost.hosts.labels import host_labels
 from scorehost.model.ids import new_job_id
 from scorehost.model.limits import Limits
 
-TRY_SECONDS = 60.0
-REMOVE_SECONDS = 30.0
+TRY_SECONDS = 60.0  # for `true` of an image for another platform: emulators start slowly
+REMOVE_SECONDS = 30.0  # for the removal of the container in which that was tried
 _MEMORY_MB = 64
 
 
