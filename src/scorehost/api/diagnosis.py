@@ -18,8 +18,9 @@ from scorehost.errors import EngineError, InputError, NotFound
 from scorehost.files.lease import Lease, Standing
 from scorehost.hosts import labels
 from scorehost.hosts.admission import SHARE
-from scorehost.hosts.clean import CleanReport
+from scorehost.hosts.clean import CleanReport, built_images, clean_images
 from scorehost.hosts.clean import clean as clean_engine
+from scorehost.hosts.images import BUILT
 from scorehost.model.finding import Finding
 from scorehost.model.limits import MIB, Limits
 from scorehost.spec.profiles import EvaluateHost
@@ -44,6 +45,7 @@ async def doctor(host: str | None = None, *, engine: OpenEngine = open_engine) -
             found.append(await _base_image(opened))
             found += await _leftovers(opened)
             found += await _calls_left()
+            found += await _built(opened)
     except (EngineError, InputError) as error:
         found.append(Finding("problem", error.message, error.hint))
     return found
@@ -56,15 +58,19 @@ async def clean(
     older_than: float = 0.0,
     force: bool = False,
     kept: bool = False,
+    images: bool = False,
     engine: OpenEngine = open_engine,
 ) -> CleanReport:
-    """Removes what dead jobs left (`older_than` in seconds); with `kept` only hosts kept for a look.
+    """Removes what dead jobs left (`older_than` in seconds); with `kept` only hosts kept for a look, with
+    `images` only images that were built from recipes and that nobody uses.
 
     Those stay otherwise, unless `job` is theirs. What calls of agents left on this machine (processes and
     their folders) goes too, where nothing narrows it down. EngineError when the engine cannot be asked.
     """
     async with engine(host) as opened:
         await opened.info()  # the call whose errors say what to mend
+        if images:
+            return await clean_images(opened, older_than=older_than)
         report = await clean_engine(opened, job=job, older_than=older_than, force=force, kept=kept)
     if job is not None or kept or older_than:
         return report  # what is left of a call names no job
@@ -107,6 +113,16 @@ async def _base_image(engine: Engine) -> Finding:
             "Run `make images` once.",
         )
     return Finding("ok", f"image {reference} is {image.id[:19]}, {image.architecture}")
+
+
+async def _built(engine: Engine) -> list[Finding]:
+    images = await built_images(engine)
+    if not images:
+        return []
+    size = sum({image.id: image.size for image in images}.values())
+    number = f"{len(images)} images" if len(images) > 1 else "1 image"
+    text = f"{number} built from recipes ({BUILT}), {size / GIB:.1f} GiB with the layers that they share"
+    return [Finding("ok", text, "`scorehost clean --images` removes them; a job builds again what it needs.")]
 
 
 async def _leftovers(engine: Engine) -> list[Finding]:

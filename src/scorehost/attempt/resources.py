@@ -186,7 +186,7 @@ async def open_resources(
                 info=info,
                 dataset=dataset,
                 job_id=job_id,
-                images=Images(engine, folder / "logs", say),
+                images=Images(engine, folder / "logs", say, info),
                 memory=memory,
                 pool=pool,
                 blobs=blobs,

@@ -210,6 +210,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         timing=progress.spent,
         shelter=progress.shelter,
         starts=resources.starts,
+        looked=resources.images.looked,
         leaving=resources.leaving,
         excused=resources.excused,
     )

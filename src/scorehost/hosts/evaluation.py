@@ -143,6 +143,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
             roles=order.roles,
             fed=live.host.blueprint.fed,
             alone=True,
+            shared=live.host.shared,
             excused=tuple(sorted(order.site.excused)),
         ),
         before=live.before,
@@ -172,6 +173,8 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
     # What an error leaves goes before the attempt is told: only after a verdict may a host go later.
     live.host.served = dialogue.vouched
     order.misread = dialogue.misread
+    if emulated := order.images.emulated(order.image):
+        order.site.warn_once(emulated)
     return value
 
 
