@@ -70,6 +70,11 @@ class SecondEngine:
         for name in ("pid", "exec/containerd/containerd.pid"):
             (self.root / name).unlink(missing_ok=True)
 
+    def tell(self, number: signal.Signals) -> None:
+        """Sends it a signal that does not end it: SIGSTOP, SIGCONT."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def load(self) -> None:
         """Brings the base image from the first engine."""
         with subprocess.Popen(["docker", "save", IMAGE], stdout=subprocess.PIPE) as saved:

@@ -162,6 +162,9 @@ class Engine(Protocol):
         For the way out of a process whose engine hangs; open streams end when they are cancelled.
         """
 
+    async def ping(self) -> None:
+        """Asks whether the engine is there; EngineTimeout, within moments, when it hangs."""
+
     async def info(self) -> EngineInfo:
         """What the engine says of itself. The first call of a job: its errors name what to mend."""
 

@@ -11,17 +11,9 @@ from typing import TYPE_CHECKING, Self
 import anyio
 import anyio.lowlevel
 
+from scorehost.engine import door
 from scorehost.engine.bodies import body_of
-from scorehost.engine.door import (
-    ContainerSpec,
-    ContainerState,
-    EngineInfo,
-    Event,
-    Image,
-    Listed,
-    Stream,
-    unheard,
-)
+from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Image, Listed, Stream
 from scorehost.engine.memory_files import MemoryFiles
 from scorehost.engine.memory_images import MemoryImages
 from scorehost.engine.memory_pipe import MemoryStream, Pipe
@@ -32,9 +24,10 @@ from scorehost.engine.memory_state import (
     Listener,
     MemoryContainer,
     MemoryExec,
-    carries,
     environment_of,
     events_of,
+    listed_containers,
+    listed_volumes,
     missing_program,
     sleep_program,
     state_of,
@@ -129,6 +122,11 @@ class MemoryEngine:
             if all(labels.get(key) == value for key, value in listener.labels.items()):
                 listener.pipe.push(event)
 
+    async def ping(self) -> None:
+        """Answers."""
+        async with self._call("ping"):
+            return
+
     async def info(self) -> EngineInfo:
         """The `info` that the engine was made with."""
         async with self._call("info"):
@@ -158,7 +156,7 @@ class MemoryEngine:
         async with self._call("build"):
             self.images.build(context, dockerfile, tag, labels, log)
 
-    async def create(self, spec: ContainerSpec, *, said: Callable[[str], None] = unheard) -> str:
+    async def create(self, spec: ContainerSpec, *, said: Callable[[str], None] = door.unheard) -> str:
         """A container; the existing one for a name with the same labels. Says what `warnings` holds."""
         async with self._call("create"):
             for words in self.warnings:
@@ -365,21 +363,12 @@ class MemoryEngine:
     async def list_containers(self, labels: Mapping[str, str | None]) -> list[Listed]:
         """Containers that carry all labels."""
         async with self._call("list_containers"):
-            return [
-                Listed(c.id, c.spec.name, "container", dict(c.spec.labels), c.created, c.status == "running")
-                for c in self._containers.values()
-                if carries(c, labels)
-            ]
+            return listed_containers(self._containers.values(), labels)
 
     async def list_volumes(self, labels: Mapping[str, str | None]) -> list[Listed]:
         """Volumes of containers that carry all labels: a volume has its container's."""
         async with self._call("list_volumes"):
-            return [
-                Listed(name, name, "volume", dict(c.spec.labels), c.created)
-                for c in self._containers.values()
-                if carries(c, labels)
-                for name in c.volumes
-            ]
+            return listed_volumes(self._containers.values(), labels)
 
     async def remove_volume(self, name: str) -> None:
         """Conflict for a volume that exists, since its container does; quiet for others."""

@@ -163,21 +163,19 @@ async def made_host(
         labels=host_labels(job=site.job, slot=site.slot, host=blueprint.name, kept=site.shelter is not None),
         workspace_bytes=workspace_bytes,
     )
-    with (
-        site.timed("start"),
-        blamed(Phase.START, blueprint),
-        anyio.fail_after(blueprint.limits.start_seconds),
-    ):
+    with site.timed("start"), blamed(Phase.START, blueprint):
         said: list[str] = []
-        container = await site.engine.create(spec, said=said.append)
+        async with in_time(site.engine, blueprint.limits.start_seconds):
+            container = await site.engine.create(spec, said=said.append)
     host = Host(site.engine, blueprint, image, users, container, spec.name, site.memory)
     guarded(host)
     try:
         _heed(site, blueprint, said)
         if trees:
-            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
+            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
                 sent = archive(trees.items(), blueprint.links, digested=digested)
-                await site.engine.upload(container, spec.workdir, sent)
+                async with in_time(site.engine, UPLOAD_SECONDS):
+                    await site.engine.upload(container, spec.workdir, sent)
         yield host
     finally:
         await _removed(site, host)
@@ -208,8 +206,9 @@ async def started(site: Site, host: Host) -> None:
     """
     seconds = host.blueprint.limits.start_seconds
     async with site.starts or nullcontext():
-        with site.timed("start"), blamed(Phase.START, host.blueprint), anyio.fail_after(seconds):
-            await host.engine.start(host.container)
+        with site.timed("start"), blamed(Phase.START, host.blueprint):
+            async with in_time(host.engine, seconds):
+                await host.engine.start(host.container)
     host.started_at = utc_now()
 
 
@@ -248,6 +247,17 @@ async def _removed(site: Site, host: Host) -> None:
     if scope.cancelled_caught:
         site.warn(lost)
     host.memory.forget(host.container)
+
+
+@asynccontextmanager
+async def in_time(engine: Engine, seconds: float) -> AsyncIterator[None]:
+    """TimeoutError when the block takes longer. Raises EngineTimeout when it is the engine that hangs."""
+    try:
+        with anyio.fail_after(seconds):
+            yield
+    except TimeoutError:
+        await engine.ping()
+        raise
 
 
 class blamed:  # noqa: N801 - reads as a statement
