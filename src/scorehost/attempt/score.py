@@ -171,6 +171,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         shelter=progress.shelter,
         starts=resources.starts,
         leaving=resources.leaving,
+        mapped=resources.info.maps_users,
         excused=resources.excused,
     )
     with progress.timed("prepare"):

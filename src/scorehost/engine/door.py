@@ -36,6 +36,12 @@ class EngineInfo:
     runtimes: tuple[str, ...]
     cgroup_version: str
     warnings: tuple[str, ...] = ()
+    security: tuple[str, ...] = ()  # what it has on: seccomp, apparmor, userns, rootless, …
+
+    @property
+    def maps_users(self) -> bool:
+        """Whether users of its containers are a range of the machine's: only 65,536 of them exist then."""
+        return not {"userns", "rootless"}.isdisjoint(self.security)
 
 
 @dataclass(frozen=True, slots=True)

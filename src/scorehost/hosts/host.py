@@ -129,6 +129,7 @@ class Site:
     shelter: Shelter | None = None
     starts: anyio.CapacityLimiter | None = None  # how many hosts of all attempts may be starting at a time
     leaving: Leaving | None = None  # removes hosts that have served
+    mapped: bool = False  # the engine maps users
     excused: frozenset[str] = frozenset()  # what an engine need not hold or limit (hosts/confinement.py)
 
     @contextmanager
@@ -156,7 +157,7 @@ async def made_host(
 
     Raises AttemptFailed: start_failed, start_timeout, engine_lost, changed_input.
     """
-    users = Users.fresh(blueprint.user)
+    users = Users.fresh(blueprint.user, mapped=site.mapped)
     spec = blueprint.container(
         image=image,
         users=users,
