@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import anyio
 import anyio.to_thread
 import pytest
 from chaos_kit import BESIDE, LONG, write_dataset
