@@ -105,6 +105,16 @@ def test_a_user_that_an_engine_with_mapped_users_does_not_have_is_refused_before
     assert not (dataset / "runs").exists()
 
 
+def test_a_host_that_asks_for_more_cores_than_there_are_is_refused_before_a_job_is_made(dataset):
+    task = dataset / "tasks/count-words/task.yaml"
+    document = yaml.safe_load(task.read_text())
+    document["limits"]["cpus"] = 16
+    task.write_text(yaml.safe_dump(document))
+    with pytest.raises(UsageError, match=r"count-words asks for 16 cpus for its host evaluator, .* has 2"):
+        ran(options(dataset), opener(replace(INFO, cpus=2), [BASE]))
+    assert not (dataset / "runs").exists()
+
+
 def test_a_job_goes_on_with_its_dataset_where_that_lies_now(dataset, tmp_path):
     first = ran(given(dataset=dataset, submissions=("solution",), out=tmp_path / "runs"), opener())
     moved = dataset.rename(tmp_path / "elsewhere")

@@ -65,8 +65,10 @@ class Scorer:
         assert scored.result.status == "PASS", (scored.result.error, scored.log[-3000:])
         return scored.result.metrics
 
-    async def kill(self, host: str, *, after: float = 0.0) -> None:
-        """Kills the named host's container, as `docker kill` does, `after` seconds after it runs."""
+    async def order(self, host: str, *words: str, after: float = 0.0) -> None:
+        """Has the engine do something with the named host's container, by the docker command, `after` seconds
+        after it runs.
+        """
         with anyio.fail_after(30):
             while True:
                 rows = await self.engine.list_containers(
@@ -74,7 +76,7 @@ class Scorer:
                 )
                 if rows and rows[0].running:
                     await anyio.sleep(after)
-                    await self.engine.kill(rows[0].id)
+                    await anyio.run_process(["docker", *words, rows[0].id], check=False)
                     return
                 await anyio.sleep(0.02)
 

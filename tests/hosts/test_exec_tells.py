@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 import scorehost_sdk
-from hosts.exec_places import named_host, one_host, sleeps
+from hosts.exec_places import dies_inside, named_host, one_host, sleeps
 from scorehost.hosts.exec_ends import NotStarted, code_of_refusal
 from scorehost.hosts.execs import ExecOrder, run_exec
 from scorehost.hosts.messages import Close, Exec, Open, Receive, Reset, Wait
@@ -151,7 +151,7 @@ async def test_a_working_directory_that_is_not_there_is_told_as_trouble_and_not_
 async def dies_unseen(place):
     """The host ends while nothing is asked of it, as when a daemon in it takes all of its memory."""
     (host,) = place.named._hosts
-    await place.engine.kill(host.container)
+    await dies_inside(place.engine, host.container)
 
 
 async def test_a_host_that_ended_unseen_is_told_once_at_the_next_exec_and_is_a_warning():

@@ -1,10 +1,12 @@
 """File systems that can do less: the calls that Python makes of the system, refused as those refuse them."""
 
+# ruff: noqa: PTH100, PTH115 - what pathlib calls is replaced here
 from __future__ import annotations
 
 import errno
 import io
 import os
+import pathlib
 
 FORBIDDEN = set(':*?"<>|\\')  # in names, on FAT, exFAT and NTFS
 
@@ -13,7 +15,9 @@ def refusal(number, *names):
     return OSError(number, os.strerror(number), *names)
 
 
-def like_exfat(monkeypatch, below, *, link=errno.EPERM, chmod=errno.EPERM, names=True, folders=0):
+def like_exfat(  # noqa: C901 - one closure for each call
+    monkeypatch, below, *, link=errno.EPERM, chmod=errno.EPERM, names=True, folders=0
+):
     """No odd names, links or modes `below` a folder; what each is refused with, None where it is not.
 
     `folders`: what the sync of a folder is refused with; 0: nothing.
@@ -62,7 +66,7 @@ def like_exfat(monkeypatch, below, *, link=errno.EPERM, chmod=errno.EPERM, names
     real = os.fsync
 
     def fsync(descriptor):
-        if folders and is_below(descriptor) and os.path.isdir(f"/proc/self/fd/{descriptor}"):
+        if folders and is_below(descriptor) and pathlib.Path(f"/proc/self/fd/{descriptor}").is_dir():
             raise refusal(folders)
         return real(descriptor)
 

@@ -23,7 +23,9 @@ ARTIFACTS = {
 
 def ran(tmp_path, *submissions, out="runs"):
     root = write_task(tmp_path / "d", "", artifacts=ARTIFACTS)
-    asked, running = given(dataset=root, submissions=tuple(f"{s.name}={s}" for s in submissions), out=tmp_path / out)
+    asked, running = given(
+        dataset=root, submissions=tuple(f"{s.name}={s}" for s in submissions), out=tmp_path / out
+    )
     told = []
 
     async def main():
@@ -58,7 +60,9 @@ def test_where_folders_cannot_be_synced_files_are(tmp_path, monkeypatch, number)
     assert [row.status for row in outcome.rows] == ["PASS"], outcome.message
 
 
-def test_a_name_that_the_file_system_does_not_take_stops_the_job_and_says_which_and_where(tmp_path, monkeypatch):
+def test_a_name_that_the_file_system_does_not_take_stops_the_job_and_says_which_and_where(
+    tmp_path, monkeypatch
+):
     submission = plain(tmp_path, path="artifacts/tree/12:30.txt")
     like_exfat(monkeypatch, tmp_path / "runs")
     outcome, _ = ran(tmp_path, submission)

@@ -15,7 +15,7 @@ from typing import Any
 from scorehost.aio.threads import in_thread
 from scorehost.attempt.agents import AttemptAgents
 from scorehost.attempt.archived import link_submission
-from scorehost.attempt.binding import Verdict, bind
+from scorehost.attempt.binding import Verdict, bind, bind_told
 from scorehost.attempt.blueprints import (
     evaluator_blueprint,
     memory_needed,
@@ -28,13 +28,23 @@ from scorehost.attempt.layout import laid_out
 from scorehost.attempt.resources import Resources
 from scorehost.attempt.run_phase import RunPhase, carry_out
 from scorehost.attempt.work import WorkOrder
-from scorehost.errors import AttemptFailed, DiskTrouble, EngineRefused, EngineTimeout, EngineUnreachable
+from scorehost.errors import (
+    AttemptFailed,
+    DiskTrouble,
+    EngineError,
+    EngineRefused,
+    EngineTimeout,
+    EngineUnreachable,
+)
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.evaluation import Evaluation, evaluate
 from scorehost.hosts.exec_ends import FAULTY
 from scorehost.hosts.host import Site
 from scorehost.hosts.kept import KeptHosts
 from scorehost.hosts.shared import taken_over
+from scorehost.hosts.working import works
+from scorehost.model.blame import Facts, Place, Ran, Trouble, blame
+from scorehost.model.check import CheckRow
 from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
@@ -65,6 +75,7 @@ class _Progress:
     trees: TaskTrees | None = None
     taken: Taken | None = None
     hosts: tuple[HostUsage, ...] = ()
+    told: list[Any] = field(default_factory=list)  # rows of checks that counted at once
     agents: AttemptAgents | None = None
     run: RunPhase = field(default_factory=RunPhase)
 
@@ -119,7 +130,9 @@ async def _scored(
     progress = _Progress(order, emit, shelter)
     async with drafting(resources.writer, folder, resources.masker) as draft:
         if resources.agents is not None and order.work.task.spec.agent_profiles:
-            progress.agents = AttemptAgents(resources.agents, order.work.task.spec, draft, emit)
+            progress.agents = AttemptAgents(
+                resources.agents, order.work.task.spec, draft, emit, submission=order.key.submission
+            )
         verdict: Verdict | None = None
         error: Failure | None = None
         try:
@@ -130,23 +143,50 @@ async def _scored(
                     verdict = await _verdict(resources, progress, draft)
         except AttemptFailed as failed:
             error = failed.failure
-        except (EngineUnreachable, EngineTimeout) as lost:
+        except EngineUnreachable as lost:
             error = failure(progress.phase, "engine_lost", lost.message, hint=lost.hint)
         except DiskTrouble:
             raise
-        except EngineRefused as refused:
-            if refused.status < FAULTY:
-                error = _internal(resources, progress, draft, refused)
+        except (EngineRefused, EngineTimeout) as trouble:
+            if isinstance(trouble, EngineRefused) and trouble.status < FAULTY:
+                error = _internal(resources, progress, draft, trouble)
             else:
-                error = failure(progress.phase, "engine_lost", refused.message, hint=refused.hint)
+                error = await _engines(resources, progress, trouble)
         except Exception as defect:  # noqa: BLE001 - whatever it is, it is ours and must not be lost
             error = _internal(resources, progress, draft, defect)
         if progress.agents is not None:
             progress.agents.close()
             if error is None or not is_agents(error.kind):
                 progress.warnings += progress.agents.warnings
-        checks = verdict.checks if verdict is not None else ()
+        checks = verdict.checks if verdict is not None else _told(progress)
         return await draft.publish(lambda: (_result(resources, progress, verdict, error), checks))
+
+
+def _told(progress: _Progress) -> tuple[CheckRow, ...]:
+    """The checks of an evaluation without a verdict: what it had told by then."""
+    checks = bind_told(progress.told, task=progress.order.work.task.folder)
+    progress.warnings += checks.warnings
+    return checks.rows
+
+
+async def _engines(resources: Resources, progress: _Progress, trouble: EngineError) -> Failure:
+    """Whose failure it is that the engine did not do what was asked about the attempt's containers.
+
+    While it answers otherwise, and submitted code has run in one of them, that has clogged its container.
+    """
+    scoring = progress.phase in (Phase.RUN, Phase.EVALUATE)
+    run = progress.phase is Phase.RUN and progress.run.host is not None
+    ran = scoring and (run or any(host.execs for host in progress.hosts))
+    facts = Facts(
+        Trouble.STUCK,
+        Place.EVALUATOR,
+        Ran.SUBMITTED if ran else Ran.NOTHING,
+        engine_answers=await works(resources.engine),
+    )
+    verdict = blame(facts)
+    return failure(
+        progress.phase, verdict.kind, trouble.message, hint=trouble.hint, retryable=verdict.retried
+    )
 
 
 def _internal(resources: Resources, progress: _Progress, draft: Drafting, defect: Exception) -> Failure:
@@ -209,7 +249,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         images=resources.images,
         cargo=cargo,
         entrypoint=task.spec.evaluation.entrypoint,
-        inputs=evaluator_inputs(order, layout, progress.run.end),
+        inputs=evaluator_inputs(order, layout, resources.gold_key, progress.run.end),
         keep=keep,
         enter=progress.enter,
         begun=resources.look_ahead,
@@ -217,6 +257,8 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         agents=None if progress.agents is None else progress.agents.during(Phase.EVALUATE),
         roles=tuple(role.id for role in task.spec.agent_profiles),
         vacated=progress.run.vacated,
+        told=progress.told,
+        any_name=resources.dataset.layout == "ageval",
     )
     try:
         with resources.images.using(image):
@@ -227,11 +269,13 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
             _keep_log(resources, progress, draft, "logs/evaluator.log", evaluation.log.content())
     progress.enter(Phase.COLLECT)
     with progress.timed("collect"):
-        verdict = bind(value, task.spec.evaluation.output, task=task.folder)
+        verdict = bind(value, task.spec.evaluation.output, task=task.folder, told=progress.told)
         if name := await in_thread(lambda: trees.changed(task), resources.files):
             text = f"{name} of the task changed on disk while the attempt ran"
             raise AttemptFailed(failure(Phase.COLLECT, "changed_input", text))
     progress.warnings += verdict.warnings
+    if progress.agents is not None and (why := progress.agents.must_not_pass(verdict.status)) is not None:
+        raise AttemptFailed(why)
     return verdict
 
 
@@ -345,5 +389,6 @@ def _result(
         digests=digests,
         versions=resources.versions,
         agent_invocations=0 if progress.agents is None else progress.agents.invocations,
+        agents={} if progress.agents is None else dict(progress.agents.by_role),
         salt=result_salt(metrics, (one.id for one in order.work.task.spec.evaluation.metrics)),
     )

@@ -12,6 +12,7 @@ from scorehost.model.summary import Group, Summary
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+_ENDS = {"maximize": "lowest", "minimize": "highest", "mixed": "worst"}
 _HEAD = ("submission", "done", "PASS", "FAIL", "ERROR", "mean", "n", "bounds")
 _SHOWN = 50  # submissions in the table; all of them are in summary.json
 _RATES = ("1", "2", "5", "10", "100")  # the k of pass@k that are worth a line
@@ -36,9 +37,23 @@ def summary_lines(content: Mapping[str, Any]) -> list[str]:
 
 
 def _used(role: str, usage: RoleUsage) -> str:
+    return f"role {role}: {count(usage.calls, 'call')}, {tokens_used(usage)}, {usage.seconds:.1f} s"
+
+
+def tokens_used(usage: RoleUsage) -> str:
+    """The tokens of a role's calls; what nobody told is not 0."""
+    if usage.calls and usage.unknown >= usage.calls:
+        return "tokens unknown"
     tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
     missing = f", {usage.missing_counts} without counts" if usage.missing_counts else ""
-    return f"role {role}: {count(usage.calls, 'call')}, {tokens}{missing}, {usage.seconds:.1f} s"
+    unknown = f", unknown for {count(usage.unknown, 'call')}" if usage.unknown else ""
+    return tokens + missing + unknown
+
+
+def _provoked(group: Group) -> str:
+    """How many of the ERRORs that count as the lowest were agents that failed at the work they were shown."""
+    number = group.errors_provoked
+    return f" ({number} by failed calls of an agent that answered others)" if number else ""
 
 
 def _cells(name: str, group: Group) -> tuple[str, ...]:
@@ -66,12 +81,21 @@ def _remarks(group: Group) -> Iterable[str]:
         how = [
             f"{number} {what}"
             for number, what in (
-                (group.errors_as_lowest, "counted as the lowest score"),
+                (
+                    group.errors_as_lowest,
+                    f"counted as the {_ENDS[group.direction]} score{_provoked(group)}",
+                ),
                 (group.errors_left_out, "left out of the mean"),
             )
             if number
         ]
         yield f"ERROR: {kinds}" + (f"; {', '.join(how)}" if how else "")
+    if group.scored:
+        yield f"SCORED {group.scored}: a score, and nothing that passes or fails"
+    if group.direction == "minimize":
+        yield "scores are minimised: less is better"
+    if group.direction == "mixed":
+        yield "some scores are maximised and some minimised: there is no mean over all tasks"
     if "2" in group.pass_at_k:
         rates = [(k, group.pass_at_k[k]) for k in _RATES if k in group.pass_at_k]
         yield ", ".join(f"pass@{k} {'undefined' if rate is None else f'{rate:.4g}'}" for k, rate in rates)

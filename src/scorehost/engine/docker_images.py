@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from contextlib import aclosing
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
     from scorehost.engine.endpoint import Endpoint
 
+# 128 + SIGKILL, in the words of the classic builder and of BuildKit.
+KILLED = re.compile(r"(?:non-zero code|exit code|exit status): 137\b|exit status 137\b")
+KILLED_WORDS = "137: it was killed, perhaps since the engine's machine ran out of memory"
 LAST_LINES = 15
 LINE_CHARACTERS = 500
 RATE_WORDS = ("toomanyrequests", "rate limit", "too many requests")
@@ -159,6 +163,8 @@ def _told(row: Any) -> str:
 def _failed_build(error: str, log: _Log) -> EngineRefused:
     # The cause first: where there is room for one line only, the rest is cut.
     cause = " ".join(log.masker.text(error).split())[:LINE_CHARACTERS]
+    if KILLED.search(cause):
+        cause += f" ({KILLED_WORDS})"
     lines = "\n".join(f"    {line}" for line in log.last_lines())
     return EngineRefused(f"{cause}\nThe last lines of the build:\n{lines}", status=0)
 

@@ -24,7 +24,7 @@ PARTIAL = ".partial"  # suffix of a file that is being written; a dead writer le
 
 _LOOK = "Look at that file system and at who may write there, then go on with --resume."
 _ODD = (
-    "FAT, exFAT and shares of Windows take no name with one of : * ? \" < > |. Put the runs folder on another "
+    'FAT, exFAT and shares of Windows take no name with one of : * ? " < > |. Put the runs folder on another '
     "file system: --out DIR."
 )
 

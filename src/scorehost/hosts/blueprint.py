@@ -15,6 +15,7 @@ from scorehost.model.limits import INODES_PER_MIB, MIB, Limits
 
 ROOT = "/attempt"
 RUNNER = f"{ROOT}/.scorehost/runner.py"
+HARNESS = f"{ROOT}/.scorehost/harness.py"
 EVALUATION, TASK, TOOLS = "evaluation", "task", ".scorehost"
 ARTIFACTS, WORKSPACE, OUTPUT = "artifacts", "workspace", "output"
 OWN = ".own"

@@ -22,6 +22,8 @@ from scorehost.hosts.evaluator import Dialogue
 from scorehost.hosts.frames import (
     Budget,
     BudgetSpent,
+    ChannelViolation,
+    Check,
     FailedFrame,
     Log,
     Request,
@@ -30,9 +32,12 @@ from scorehost.hosts.frames import (
 )
 from scorehost.hosts.held import Held
 from scorehost.hosts.host import Host, Site, attached, made_host, started
+from scorehost.hosts.judgement import lost_words
 from scorehost.hosts.messages import CloseSession, Invoke, Judge, Publish, Session
 from scorehost.hosts.sessions import Refused, Sessions
 from scorehost.hosts.talk import Talk
+from scorehost.hosts.working import works
+from scorehost.model.blame import Order, Trouble, blame
 from scorehost.model.failure import Blame, Phase, failure, is_agents
 from scorehost.model.result import HostUsage
 
@@ -145,6 +150,10 @@ async def _talked(order: Production, host: Host) -> Produced:
         if serve.limit:
             return Produced("stopped", serve.limit)
         if wall.cancelled_caught:
+            struck = host.facts(Trouble.TIME)
+            if struck.order is Order.OTHERS:  # paused, say: its time is not its own
+                text = lost_words(struck, "the container of the run phase", 0, None)
+                _not_its_doing("host_lost", text, retryable=True)
             return Produced("stopped", WALL_TIME)
         return await _told(dialogue, talk, serve)
 
@@ -168,30 +177,34 @@ async def _told(dialogue: Dialogue, talk: Talk, serve: RunRequests) -> Produced:
     if isinstance(talk.said, FailedFrame):
         error = talk.said.error
         if is_agents(error.kind) and error.kind in serve.sessions.told:
-            _not_its_doing(error.kind, f"{serve.sessions.told[error.kind]}; {error.message}")
+            told = serve.sessions.told[error.kind]
+            _not_its_doing(error.kind, f"{told.message}; {error.message}", role=told.role)
         return Produced("failed", why=error.message)
     if talk.vouched is not None:
         why = dialogue.why_no_result(talk.vouched)
     else:
         why = await dialogue.why_it_ended(greeted=True)
     if why.blame in (Blame.ENVIRONMENT, Blame.ENGINE):
-        _not_its_doing(why.kind, why.message.replace("the evaluator", "the run phase"))
+        text = why.message.replace("the evaluator", "the run phase")
+        _not_its_doing(why.kind, text, retryable=why.retryable)
     return Produced("failed", why=why.message.replace("the evaluator", "run.py"))
 
 
-def _not_its_doing(kind: str, text: str) -> NoReturn:
-    raise AttemptFailed(failure(Phase.RUN, kind, text, retryable=False))
+def _not_its_doing(kind: str, text: str, *, role: str | None = None, retryable: bool = False) -> NoReturn:
+    raise AttemptFailed(failure(Phase.RUN, kind, text, retryable=retryable, role=role))
 
 
 async def _dead(host: Host) -> None:
-    """Kills what still runs, and sees that nothing does. Raises AttemptFailed: engine_lost."""
+    """Kills what still runs, and sees that nothing does. Raises AttemptFailed, as the table of blame says."""
     ended = host.ended
     host.ended = ""
     await host.end(ended or "removed")
     state = await host.state()
     if state is not None and state.running:
         text = "the container of the run phase could not be ended, so nothing may be scored"
-        raise AttemptFailed(failure(Phase.RUN, "engine_lost", text))
+        verdict = blame(host.facts(Trouble.STUCK, engine_answers=await works(host.engine)))
+        host.stuck = True
+        raise AttemptFailed(failure(Phase.RUN, verdict.kind, text, retryable=verdict.retried))
 
 
 async def _nothing() -> None:
@@ -209,8 +222,10 @@ class RunRequests:
         self.limit = ""
         self.over = anyio.Event()  # a limit was reached
 
-    def count(self, line: Log) -> None:
-        """Counts a line for the journal. Raises ChannelViolation when there are too many."""
+    def count(self, line: Log | Check) -> None:
+        """Counts a line for the journal. Raises ChannelViolation when there are too many, and for checks."""
+        if isinstance(line, Check):
+            raise ChannelViolation("a check, of which a run phase has none")
         self._budget.spend(line)
 
     async def admit(self, request: Request) -> None:

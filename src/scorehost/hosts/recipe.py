@@ -33,6 +33,13 @@ class Recipe:
     dockerfile: Path
     shared: tuple[Path, ...] = ()
 
+    @property
+    def words(self) -> str:
+        """Its path as a message gives it: from the task's `environment` folder on, where it lies in one."""
+        parts = self.dockerfile.parts
+        start = len(parts) - 1 - parts[::-1].index("environment") if "environment" in parts else 0
+        return str(Path(*parts[start:]))
+
     def bases(self) -> tuple[str, ...]:
         """The images that it builds on or copies from, without its own stages and `scratch`.
 

@@ -31,8 +31,9 @@ class Vacated:
         """
         code = {entry.path: entry for tree in (self.code, cargo.code) for entry in tree.entries}
         folders = tuple(dict.fromkeys(self.code.folders + cargo.code.folders))
-        merged = Tree(tuple(code.values()), folders)
-        return {**cargo.trees(blueprint), TOOLS: self.tools, TASK: merged}
+        trees = cargo.trees(blueprint)
+        merged = Tree(tuple(code.values()), folders, trees[TASK].links)
+        return {**trees, TOOLS: self.tools, TASK: merged}
 
 
 @asynccontextmanager
@@ -53,7 +54,8 @@ async def second_life(
     host.blueprint = blueprint
     host.ended, host.usage = "", Usage()
     host.execs = host.opened = host.printed = 0
-    host.memory.forget(host.container)
+    host.greeted = host.stuck = host.removed = host.heard_out = False
+    host.memory.begin_anew(host.container)
     rest = {folder: tree for folder, tree in trees.items() if folder != TOOLS}
     with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
         async with in_time(site.engine, UPLOAD_SECONDS):

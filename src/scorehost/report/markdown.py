@@ -28,6 +28,8 @@ def markdown_report(report: Report) -> bytes:
             if groups:
                 head = (title, *rows.GROUP_HEAD)
                 lines += ["", f"## By {title}", "", *table(head, rows.group_rows(groups), right=right)]
+        if told := rows.direction_rule(summary):
+            lines += ["", told]
         if summary.metrics:
             lines += ["", "## Metrics", "", *table(rows.METRIC_HEAD, rows.metric_rows(summary), right=right)]
         if summary.errors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from scorehost.errors import UsageError
 from scorehost.runs.claim import is_running
 from scorehost.runs.folder import JobFolder
 from scorehost.runs.journal import FILE, History, read_history
+from scorehost.runs.provoked import Provoked, provoked
 from scorehost.runs.reader import ATTEMPTS, SUMMARY_FILE, BadFile, Reader
 from scorehost.runs.scored import Scored, scored
 
@@ -57,7 +58,8 @@ class ReadJob:
     """A job as its folder shows it; `attempts` by task, submission, sample and repeat.
 
     `damaged` says of each attempt that was left out what is wrong with its files; `summary` is None for a job
-    that never came to its end; `running`: somebody was at it when it was read.
+    that never came to its end; `running`: somebody was at it when it was read; `provoked`: which ERRORs the
+    work itself can have brought about.
     """
 
     folder: JobFolder
@@ -67,6 +69,7 @@ class ReadJob:
     attempts: tuple[Attempt, ...]
     damaged: tuple[str, ...]
     running: bool = False
+    provoked: Provoked = field(default_factory=Provoked)
 
     @property
     def status(self) -> str:
@@ -77,8 +80,7 @@ class ReadJob:
 
     def scored(self, attempt: Attempt) -> Scored:
         """The attempt as figures take it."""
-        task = self.record.tasks.get(attempt.key.task_id)
-        return scored(attempt.result, () if task is None else (metric.id for metric in task.metrics))
+        return self.provoked.counted(_scored(self.record, attempt.result))
 
 
 def read_job(folder: JobFolder) -> ReadJob:
@@ -105,6 +107,7 @@ def read_job(folder: JobFolder) -> ReadJob:
             summary = _summary(folder, reader)
     except BadFile as error:
         raise UsageError(f"The job {folder.path} cannot be read: {error}.") from None
+    kept = [_scored(record, one.result) for one in attempts]
     return ReadJob(
         folder=folder,
         record=record,
@@ -113,7 +116,13 @@ def read_job(folder: JobFolder) -> ReadJob:
         attempts=tuple(sorted(attempts, key=lambda one: _order(one.key))),
         damaged=tuple(damaged),
         running=is_running(folder.path),
+        provoked=provoked(kept, record.tasks),
     )
+
+
+def _scored(record: JobRecord, result: Result) -> Scored:
+    task = record.tasks.get(result.key.task_id)
+    return scored(result, () if task is None else (metric.id for metric in task.metrics))
 
 
 def sound_result(reader: Reader, name: str, job_id: str, history: History) -> tuple[Result, str]:

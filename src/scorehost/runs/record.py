@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from scorehost.model.direction import Direction
 from scorehost.model.frozen import Frozen
 from scorehost.spec.dataset import SubmissionCard
 
@@ -51,14 +52,18 @@ class TaskRecord(Frozen):
     """What a task (a case, an eval) was when the job began, and what its figures need.
 
     `digests` by part: everything that bears on verdicts. `files`: digests that decide nothing, and tell which
-    file a change came from.
+    file a change came from. `provoked`: what becomes of an ERROR that the work itself can have brought about
+    (`scorehost.runs.provoked`): it counts as the lowest score, or leaves the job incomplete.
     """
 
     digests: dict[str, str]
     files: dict[str, str] = Field(default_factory=dict)
     weight: float = 1.0
     score_range: tuple[float, float] | None = None
+    direction: Direction = "maximize"
+    verdict: Literal["pass_fail", "none"] = "pass_fail"
     metrics: tuple[MetricRecord, ...] = ()
+    provoked: Literal["lowest", "incomplete"] = "incomplete"
 
 
 class SubmissionRecord(Frozen):

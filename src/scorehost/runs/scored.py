@@ -9,19 +9,25 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from scorehost.model.failure import Blame, Failure, Phase
+from scorehost.model.failure import Failure, counts_as_lowest
 
 if TYPE_CHECKING:
     from scorehost.model.ids import AttemptKey
     from scorehost.model.result import Result, ScoringDigests, Status
 
 
+_NOBODY: frozenset[str] = frozenset()
+_ROLES: dict[frozenset[str], frozenset[str]] = {}  # one set serves all attempts that asked the same
 _NO_METRICS: Mapping[str, float] = MappingProxyType({})  # one for all attempts
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One finished attempt; `metrics` holds the declared ones that are finite numbers."""
+    """One finished attempt; `metrics` holds the declared ones that are finite numbers.
+
+    `answered`: roles that answered a call of it. `provoked`: an ERROR that the work itself can have brought
+    about, as `scorehost.runs.provoked` decides over the whole job.
+    """
 
     key: AttemptKey
     number: int
@@ -31,15 +37,15 @@ class Scored:
     seconds: float
     metrics: Mapping[str, float]
     digests: ScoringDigests | None
+    answered: frozenset[str] = _NOBODY
+    provoked: bool = False
 
     @property
     def counts_as_lowest(self) -> bool:
         """Whether it is an ERROR that counts as the lowest score: nobody gains by crashing an evaluator."""
         if self.error is None:
             return False
-        return self.error.blame is Blame.SUBMISSION or (
-            self.error.blame is Blame.DATASET and self.error.phase is Phase.EVALUATE
-        )
+        return self.provoked or counts_as_lowest(self.error.blame, self.error.phase)
 
     @property
     def left_out(self) -> bool:
@@ -59,7 +65,18 @@ def scored(result: Result, declared: Iterable[str]) -> Scored:
         seconds=_seconds(result.started_at, result.finished_at),
         metrics={name: number for name, number in numbers.items() if number is not None} or _NO_METRICS,
         digests=result.digests.scoring,
+        answered=_answered(result),
     )
+
+
+def _answered(result: Result) -> frozenset[str]:
+    """Roles whose answers could be used: what a verdict did without was no JSON where none was asked for."""
+    found = frozenset(
+        role
+        for role, calls in result.agents.items()
+        if calls.answered > (0 if result.error is None else calls.unreadable)
+    )
+    return _ROLES.setdefault(found, found)
 
 
 def _number(value: Any) -> float | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from scorehost.model.frozen import Frozen
+from scorehost.model.direction import Direction
+from scorehost.model.frozen import Frozen, Later
 from scorehost.model.limits import HostLimits, Limits
 
 
@@ -36,10 +37,16 @@ class InputRow(Frozen):
 
 
 class Output(Frozen):
-    """What a score may be; `score_range` None: any finite number."""
+    """What a score may be; `score_range` None: any finite number.
+
+    `direction`: which way it is better. `verdict` none: the evaluator returns a score, and nothing passes or
+    fails.
+    """
 
     format: Literal["json"] = "json"
     score_range: tuple[float, float] | None = (0.0, 1.0)
+    direction: Annotated[Direction, Later()] = "maximize"
+    verdict: Annotated[Literal["pass_fail", "none"], Later()] = "pass_fail"
 
 
 class Metric(Frozen):
@@ -63,7 +70,7 @@ class NamedEnvironment(Frozen):
     fresh: bool = False
     tmpfs_mb: int = Field(256, ge=1, le=1_048_576)
     tmpfs_exec: bool = False
-    file_locks: bool = False
+    file_locks: Annotated[bool, Later()] = False
     shm_mb: int = Field(16, ge=1, le=1_048_576)
     workspace: Literal["readonly", "copy"] = "readonly"
     scratch: tuple[str, ...] = ()
@@ -74,13 +81,15 @@ class NamedEnvironment(Frozen):
 
 
 class Evaluation(Frozen):
-    """How the task is scored. `file_locks`: of the evaluator's own host, as a named environment's."""
+    """How the task is scored. `file_locks`: of the evaluator's own host, as a named environment's.
+    `tolerate_agent_faults`: PASS stands though the evaluator caught that a call of an agent failed.
+    """
 
     runtime: Literal["python"] = "python"
     entrypoint: str = "evaluator:evaluate"
     network: Literal["none"] = "none"
     tmpfs_mb: int = Field(32, ge=1, le=1_048_576)
-    file_locks: bool = False
+    file_locks: Annotated[bool, Later()] = False
     inputs: tuple[InputRow, ...] | None = None
     output: Output = Output()
     metrics: tuple[Metric, ...] = ()
@@ -88,6 +97,7 @@ class Evaluation(Frozen):
     environments: dict[str, NamedEnvironment] = Field(default_factory=dict)
     evaluator_environment: str | None = None
     shared_context: tuple[str, ...] = ()
+    tolerate_agent_faults: Annotated[bool, Later()] = False
 
 
 class TaskBody(Frozen):
