@@ -52,8 +52,8 @@ async def run(
     `asked` says which attempts it has (its class is that of a kind of job); with `running.resume` the job's
     own job.json does, and `asked` may be None, or name the place where the dataset lies now. `stop`, when
     set, ends the job within 15 s with what is finished. In the main thread SIGINT and SIGTERM set it; a
-    second one leaves it 4 s, a third ends the process. Raises InputError (SpecError, UsageError) for what was asked wrongly,
-    EngineError when the engine cannot be used; then nothing was scored.
+    second one leaves it 4 s, a third ends the process. Raises InputError (SpecError, UsageError) for what
+    was asked wrongly, EngineError when the engine cannot be used; then nothing was scored.
     """
     kind, asked, running = resolved(asked, running, engine)
     return await conducted(kind, asked, running, watch, stop)

@@ -1,5 +1,5 @@
-"""SIGINT, SIGTERM and SIGHUP: the first asks the job to stop, a second SIGINT or SIGTERM has it clean up within
-seconds, a third ends it at once.
+"""SIGINT, SIGTERM and SIGHUP: the first asks the job to stop; a second SIGINT or SIGTERM leaves it seconds to
+clean up, a third ends it at once.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import anyio
 
 INTERRUPTED = 130
-# Supervisors and shells send two signals in one moment: the second still removes what it can. A little more than
-# `running.LAST_SECONDS`, after which the engine is given up.
+# Supervisors and shells send two signals in one moment: the second still removes what it can. A little more
+# than `running.LAST_SECONDS`, after which the engine is given up.
 HURRY_SECONDS = 4.0
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -24,8 +24,8 @@ PARTIAL = ".partial"  # suffix of a file that is being written; a dead writer le
 
 _LOOK = "Look at that file system and at who may write there, then go on with --resume."
 _ODD = (
-    'FAT, exFAT and shares of Windows take no name with one of : * ? " < > |. Put the runs folder on another '
-    "file system: --out DIR."
+    f"{_LOOK} FAT, exFAT and shares of Windows take no name with one of : * ? < > |: such work needs a runs "
+    "folder on another file system (--out DIR)."
 )
 
 
