@@ -212,6 +212,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         starts=resources.starts,
         looked=resources.images.looked,
         leaving=resources.leaving,
+        mapped=resources.info.maps_users,
         excused=resources.excused,
     )
     with progress.timed("prepare"):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import anyio
 
@@ -15,6 +14,7 @@ from scorehost.aio.threads import in_thread
 from scorehost.engine.door import Engine, EngineInfo, Image
 from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout, NotFound, UsageError
 from scorehost.files.atomic import FULL, make_folder
+from scorehost.files.scratch import scratch
 from scorehost.hosts import labels
 from scorehost.hosts.fitness import Looked
 from scorehost.hosts.platforms import HINT as PLATFORM_HINT
@@ -202,8 +202,8 @@ class Images:
         make_folder(self._logs)
         log = self._logs / f"build-{digest[:24]}.log"
         try:
-            with TemporaryDirectory(prefix="scorehost-context-") as folder:
-                context = Path(folder) / "context.tar"
+            with scratch("context") as folder:
+                context = folder / "context.tar"
                 await in_thread(lambda: recipe.write_context(context), self._files)
                 await self._engine.build(
                     context,
