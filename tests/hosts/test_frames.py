@@ -330,6 +330,7 @@ def test_start_hands_over_the_key_and_all_fields():
         "fed": False,
         "alone": False,
         "excused": [],
+        "any_name": False,
         "trees": ["/attempt/task"],
         "limits": {
             "metrics_bytes": 1048576,

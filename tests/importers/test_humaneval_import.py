@@ -49,7 +49,7 @@ def test_a_row_becomes_a_task_with_gold_a_solution_and_its_source_id(tmp_path):
     assert import_humaneval(jsonl(tmp_path / "in.jsonl", row()), tmp_path / "out") == 1
     dataset = load_dataset(tmp_path / "out")
     task = dataset.tasks["humaneval-7"]
-    assert task.spec.metadata == {"source_id": "HumanEval/7"}
+    assert task.spec.metadata == {"source_id": "HumanEval/7", "prompt_file": "data/prompt.py"}
     assert [(artifact.id, artifact.path) for artifact in task.spec.artifacts] == [
         ("solution", "artifacts/solution.py")
     ]

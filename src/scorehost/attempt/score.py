@@ -219,6 +219,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         await _run(resources, progress, draft, site)
     with progress.timed("prepare"):
         progress.taken = taken = await _linked(resources, progress, draft)
+        progress.warnings += taken.warnings
         plan = evaluator_blueprint(task, profiles)
         if progress.run.vacated is not None:
             plan = taken_over(plan, run_blueprint(task, profiles))

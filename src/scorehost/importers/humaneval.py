@@ -30,6 +30,7 @@ CALL_SECONDS = 5
 TOTAL_SECONDS = 60
 
 _SOURCE_ID = re.compile(r"[A-Za-z]+/([0-9]{1,6})")
+_PROMPT = "data/prompt.py"
 _TEXTS = ("task_id", "prompt", "entry_point", "canonical_solution", "test")
 
 _README = """\
@@ -44,6 +45,10 @@ for, its imports included (the prompt followed by a completion is one). It may a
     {{"task_id": "{first}", "solution": "def …"}}
 
     scorehost run . --predictions FILE.jsonl
+
+or as samples are published for HumanEval: a `completion`, which is put after the problem's prompt:
+
+    {{"task_id": "{first}", "completion": "    return …"}}
 
 `shared/humaneval.py` judges. The problem's test runs in the evaluator's host. Each call of the submitted
 function crosses into the host `sandbox`, which holds no gold, and only plain data comes back. Functions that
@@ -185,7 +190,7 @@ def _write(rows: list[_Row], root: Path) -> None:
     for row in rows:
         task = root / "tasks" / row.task_id
         _file(task / "task.yaml", _yaml(_task(row)))
-        _file(task / "data" / "prompt.py", row.prompt)
+        _file(task / _PROMPT, row.prompt)
         _file(task / "evaluation" / "canonical.py", row.canonical)
         _file(task / "evaluation" / "test.py", row.test)
         _file(task / "solution" / ARTIFACT_PATH, row.canonical)
@@ -236,7 +241,7 @@ def _task(row: _Row) -> dict[str, Any]:
         "format": "scorehost.task/1",
         "task_id": row.task_id,
         "description": f"Write the function {row.entry_point}; data/prompt.py says what it does",
-        "metadata": {"source_id": row.source_id},
+        "metadata": {"source_id": row.source_id, "prompt_file": _PROMPT},
         "tags": ["humaneval"],
         "parameters": {
             "entry_point": row.entry_point,

@@ -10,6 +10,9 @@ from scorehost.model.direction import Direction
 from scorehost.model.frozen import Frozen, Later
 from scorehost.model.limits import HostLimits, Limits
 
+HOMES = ("artifacts", "workspace")
+MAX_SUBMISSION_BYTES = 4 * 1024**3  # a hand-in is copied, hashed and sent whole for every attempt
+
 
 class RoleRef(Frozen):
     """A role that the task may use."""
@@ -25,8 +28,15 @@ class Artifact(Frozen):
     path: str
     media_type: str = "application/octet-stream"
     kind: Literal["file", "tree"] = "file"
-    max_bytes: int = Field(67_108_864, ge=0)
+    max_bytes: int = Field(67_108_864, ge=0, le=MAX_SUBMISSION_BYTES)
     exclude: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Where it lies in a host, below /attempt, and in an attempt's folder: `path`, which is put below
+        artifacts/ when it is neither there nor below workspace/.
+        """
+        return self.path if self.path.partition("/")[0] in HOMES else f"{HOMES[0]}/{self.path}"
 
 
 class InputRow(Frozen):
@@ -137,4 +147,4 @@ class TaskSpec(TaskBody):
         """`evaluation.inputs`; when the task has none, every artifact at its own path."""
         if self.evaluation.inputs is not None:
             return self.evaluation.inputs
-        return tuple(InputRow(artifact=each.id, target=each.path) for each in self.artifacts)
+        return tuple(InputRow(artifact=each.id, target=each.place) for each in self.artifacts)
