@@ -111,7 +111,7 @@ class _Bar:
         if result.status != "SCORED":
             return result.status == "PASS"
         known = self.score is not None and result.score is not None
-        return known and not better(self.direction, self.score or 0.0, result.score or 0.0)
+        return known and not better(self.score or 0.0, result.score or 0.0, self.direction)
 
     def words(self, one: Attempt) -> str:
         if not self.alone:

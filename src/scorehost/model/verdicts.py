@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
 
-Direction = Literal["maximize", "minimize"]
-Range = tuple[float, float]
+from scorehost.model.direction import Direction, Range, best_end, better, worst_end
 
-
-def better(score: float, than: float, direction: Direction = "maximize") -> bool:
-    """Whether a score is really better than another one."""
-    return score > than if direction == "maximize" else score < than
+__all__ = ["better", "contradiction", "ends"]
 
 
 def ends(score_range: Range | None, direction: Direction = "maximize") -> Range | None:
     """The worst and the best score of a range; None where it is open."""
     if score_range is None:
         return None
-    low, high = min(score_range), max(score_range)
-    return (low, high) if direction == "maximize" else (high, low)
+    return worst_end(direction, score_range), best_end(direction, score_range)
 
 
 def contradiction(
