@@ -71,6 +71,8 @@ def _cells(name: str, group: Group) -> tuple[str, ...]:
         str(group.n),
         f"{score_text(bounds.lower)} to {score_text(bounds.upper)}"
         if known
+        else "mixed"
+        if group.done and group.direction == "mixed"
         else "open"
         if group.done
         else "-",

@@ -71,7 +71,11 @@ def _group(group: Group) -> tuple[str, ...]:
         str(group.counts.ERROR),
         figure(group.mean_score),
         str(group.n),
-        "open range" if open_range else span(bounds.lower, bounds.upper),
+        "both directions"
+        if group.direction == "mixed"
+        else "open range"
+        if open_range
+        else span(bounds.lower, bounds.upper),
         figure(group.pass_at_k.get("1")),
         figure(group.agreement),
     )
