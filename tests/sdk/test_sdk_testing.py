@@ -304,6 +304,14 @@ def test_task_yaml_and_the_defaults_of_its_dataset_are_what_the_evaluator_gets(t
         run_evaluator(folder, {"anwser": "1"})
 
 
+def test_an_artifact_of_any_path_stands_below_artifacts_as_in_a_host(task, tmp_path):
+    folder = task(JUDGES)
+    (folder / "task.yaml").write_text(TASK_YAML.replace("artifacts/deep/answer.json", "answer.json"))
+    (tmp_path / "dataset.yaml").write_text("defaults: {evaluation: {output: {score_range: [0, 10]}}}\n")
+    found = run_evaluator(folder, {"answer": "1"})
+    assert found["metrics"]["places"] == {"answer": "artifacts/answer.json"}
+
+
 def test_where_yaml_cannot_be_read_that_is_said(task, monkeypatch):
     folder = task("def evaluate(i): return {'status': 'PASS'}")
     (folder / "task.yaml").write_text(TASK_YAML.replace("evaluator:main", "evaluator:evaluate"))
