@@ -56,7 +56,7 @@ def test_a_mean_stands_beside_its_n_its_bounds_and_the_counts():
 
 
 def test_errors_say_their_kind_their_blame_and_how_they_count():
-    assert lines(alice=group())[2] == "ERROR: engine_lost 1 (blame engine); 1 left out of the mean"
+    assert lines(alice=group())[2] == "ERROR: engine_lost 1 (blame engine); 1 of 4 left out of the mean"
 
 
 def test_pass_at_k_shows_only_where_there_are_several_samples():

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from pydantic import ValidationError
 
@@ -15,6 +15,7 @@ from scorehost.attempt.scripts import script_fault
 from scorehost.errors import AttemptFailed
 from scorehost.model import json
 from scorehost.model.check import MAX_BYTES, MAX_ROWS, CheckRow
+from scorehost.model.contradictions import contradictions
 from scorehost.model.failure import Phase, failure
 from scorehost.model.result import Status
 from scorehost.spec.task import Output
@@ -56,12 +57,15 @@ def bind(value: Any, output: Output, *, task: Path) -> Verdict:
     if status not in ("PASS", "FAIL") or not isinstance(status, str):
         _invalid(f"status is {_shown(status) if 'status' in value else 'missing'}, not 'PASS' or 'FAIL'")
     checks, warnings = _checks(value.get("checks"), task)
+    verdict: Literal["PASS", "FAIL"] = "PASS" if status == "PASS" else "FAIL"
+    score = _score(value.get("score"), status, output)
+    contrary = contradictions(verdict, score, output.score_range, (row.status for row in checks))
     return Verdict(
-        status="PASS" if status == "PASS" else "FAIL",
-        score=_score(value.get("score"), status, output),
+        status=verdict,
+        score=score,
         metrics=_metrics(value.get("metrics")),
         checks=checks,
-        warnings=warnings,
+        warnings=(*contrary, *warnings),
     )
 
 

@@ -38,6 +38,7 @@ from scorehost.hosts.shared import taken_over
 from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
+from scorehost.model.metrics import unusable, unusable_words
 from scorehost.model.result import Digests, HostUsage, Result, Status, axes
 from scorehost.runs.drafting import Drafting, drafting
 from scorehost.runs.private import result_salt
@@ -230,6 +231,8 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
             text = f"{name} of the task changed on disk while the attempt ran"
             raise AttemptFailed(failure(Phase.COLLECT, "changed_input", text))
     progress.warnings += verdict.warnings
+    declared = (metric.id for metric in task.spec.evaluation.metrics)
+    progress.warnings += unusable_words(unusable(verdict.metrics, declared))
     return verdict
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorehost.cli.tables import columns
 from scorehost.cli.text import count, score_text, visible
+from scorehost.cli.warned import told_lines
 from scorehost.model.call import RoleUsage
 from scorehost.model.summary import Group, Summary
 
@@ -32,7 +33,11 @@ def summary_lines(content: Mapping[str, Any]) -> list[str]:
         lines += [visible(prefix + line) for line in _remarks(summary.submissions[name])]
     if summary.shared_host:
         lines.append("not isolated: scored in the run phase's own container (evaluate_host.isolated: false)")
-    return lines + [visible(_used(role, usage)) for role, usage in summary.usage.items()]
+    if summary.adapter_isolation == "none":
+        lines.append("adapters ran as this user, with all its rights (adapter_isolation: none)")
+    lines += [visible(_used(role, usage)) for role, usage in summary.usage.items()]
+    told = told_lines(summary.warnings, summary.warnings_left_out, "summary.json")
+    return [*lines, "", *told] if told else lines
 
 
 def _used(role: str, usage: RoleUsage) -> str:
@@ -62,16 +67,7 @@ def _cells(name: str, group: Group) -> tuple[str, ...]:
 
 def _remarks(group: Group) -> Iterable[str]:
     if group.errors:
-        kinds = ", ".join(f"{error.kind} {error.count} (blame {error.blame})" for error in group.errors)
-        how = [
-            f"{number} {what}"
-            for number, what in (
-                (group.errors_as_lowest, "counted as the lowest score"),
-                (group.errors_left_out, "left out of the mean"),
-            )
-            if number
-        ]
-        yield f"ERROR: {kinds}" + (f"; {', '.join(how)}" if how else "")
+        yield _errors(group)
     if "2" in group.pass_at_k:
         rates = [(k, group.pass_at_k[k]) for k in _RATES if k in group.pass_at_k]
         yield ", ".join(f"pass@{k} {'undefined' if rate is None else f'{rate:.4g}'}" for k, rate in rates)
@@ -79,4 +75,28 @@ def _remarks(group: Group) -> Iterable[str]:
         yield f"agreement of repeats {group.agreement:.4g}"
     for metric in group.metrics:
         value = "undefined" if metric.value is None else score_text(metric.value)
-        yield f"{metric.id} ({metric.aggregate}, {metric.direction}) {value}, n {metric.n}"
+        others = ", ".join(f"{number} {kind}" for kind, number in metric.left_out.items())
+        left_out = f"; left out: {others}" if others else ""
+        yield f"{metric.id} ({metric.aggregate}, {metric.direction}) {value}, n {metric.n}{left_out}"
+
+
+def _errors(group: Group) -> str:
+    """Every kind of ERROR with its blame, and how many of which count how in the mean."""
+    kinds = ", ".join(f"{error.kind} {error.count} (blame {error.blame})" for error in group.errors)
+    known = all(error.as_lowest is not None for error in group.errors)
+    lowest = [(error.kind, error.as_lowest or 0) for error in group.errors]
+    others = [(error.kind, error.count - (error.as_lowest or 0)) for error in group.errors]
+    several = len(group.errors) > 1
+    how = [
+        f"{number} of {group.done} {what}" + (f" ({_numbers(parts)})" if known and several else "")
+        for number, what, parts in (
+            (group.errors_as_lowest, "counted as the lowest score", lowest),
+            (group.errors_left_out, "left out of the mean", others),
+        )
+        if number
+    ]
+    return f"ERROR: {kinds}" + (f"; {', '.join(how)}" if how else "")
+
+
+def _numbers(parts: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{number} {kind}" for kind, number in parts if number)

@@ -85,7 +85,7 @@ async def run_job(
                 await writer.do(lambda: folder.write_record(record))
             with open_journal(folder.path, history) as journal:
                 ledger = Ledger(folder, journal, writer, watch, time, private=running.private)
-                ledger.calls = history.calls
+                ledger.calls, ledger.warned = history.calls, history.warned
                 ledger.metrics = {
                     task_id: tuple(metric.id for metric in task.metrics)
                     for task_id, task in plan.subject.tasks.items()
@@ -190,6 +190,7 @@ class _Job(Generic[A, W]):
             message=message,
             carried=len(self.ledger.carried),
             calls=self.ledger.calls,
+            warned=self.ledger.warned,
         )
         code = exit_status(
             self.running,
@@ -214,6 +215,7 @@ class _Job(Generic[A, W]):
             root_hash=self.ledger.journal.root_hash,
             exit_status=code,
             message=message,
+            warnings=summary.warnings,
         )
 
     async def _write(self, summary: Summary, code: int) -> None:

@@ -12,6 +12,7 @@ from scorehost.runs.folder import JobFolder
 from scorehost.runs.journal import FILE, History, read_history
 from scorehost.runs.reader import ATTEMPTS, SUMMARY_FILE, BadFile, Reader
 from scorehost.runs.scored import Scored, scored
+from scorehost.runs.soundness import file_faults
 
 if TYPE_CHECKING:
     from scorehost.model.check import CheckRow
@@ -57,7 +58,8 @@ class ReadJob:
     """A job as its folder shows it; `attempts` by task, submission, sample and repeat.
 
     `damaged` says of each attempt that was left out what is wrong with its files; `summary` is None for a job
-    that never came to its end; `running`: somebody was at it when it was read.
+    that never came to its end; `running`: somebody was at it when it was read. `faults` says which of the
+    job's own files are gone, cut or not those that its events tell of.
     """
 
     folder: JobFolder
@@ -67,6 +69,7 @@ class ReadJob:
     attempts: tuple[Attempt, ...]
     damaged: tuple[str, ...]
     running: bool = False
+    faults: tuple[str, ...] = ()
 
     @property
     def status(self) -> str:
@@ -84,6 +87,7 @@ class ReadJob:
 def read_job(folder: JobFolder) -> ReadJob:
     """Reads a whole job. Raises UsageError when the folder holds none that can be read."""
     record = folder.read_record()
+    running = is_running(folder.path)  # asked first: what ends meanwhile is not taken for broken
     attempts: list[Attempt] = []
     damaged: list[str] = []
     try:
@@ -103,6 +107,7 @@ def read_job(folder: JobFolder) -> ReadJob:
                 if not reader.there(f"{ATTEMPTS}/{name}")
             ]
             summary = _summary(folder, reader)
+            faults = () if running else file_faults(reader, history, [str(one.key) for one in attempts])
     except BadFile as error:
         raise UsageError(f"The job {folder.path} cannot be read: {error}.") from None
     return ReadJob(
@@ -112,7 +117,8 @@ def read_job(folder: JobFolder) -> ReadJob:
         history=history,
         attempts=tuple(sorted(attempts, key=lambda one: _order(one.key))),
         damaged=tuple(damaged),
-        running=is_running(folder.path),
+        running=running,
+        faults=faults,
     )
 
 
