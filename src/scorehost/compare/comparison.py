@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorehost.compare.checks import MovedChecks, moved_checks
 from scorehost.compare.differences import MustAgree, differences, unknown_inputs
 from scorehost.compare.figures import PairedScores
+from scorehost.compare.metrics import compared_metrics
 from scorehost.compare.pairs import Matched, Pair, match
 from scorehost.compare.scoring_inputs import of_other_formats
 from scorehost.errors import UsageError
@@ -48,13 +50,14 @@ def compare_jobs(
     by_task = scores.tasks()
     figures = scores.figures(by_task)
     told = comparable or allow_mismatch
+    checks = moved_checks(a, b, matched.pairs)
     return Comparison(
         a=_side(a),
         b=_side(b),
         comparable=comparable,
         mismatch_allowed=allow_mismatch and not comparable,
         differences=found,
-        notes=tuple(_notes(a, b, matched, figures if told else None)),
+        notes=tuple(_notes(a, b, matched, figures if told else None, checks)),
         n_pairs=len(matched.pairs),
         only_in_a=tuple(map(str, matched.only_a)),
         only_in_b=tuple(map(str, matched.only_b)),
@@ -62,6 +65,9 @@ def compare_jobs(
         regressions=_regressions(a, b, matched, figures if told else None),
         tasks=by_task,
         changes=tuple(_change(pair, private=private) for pair in matched.pairs if _moved(pair)),
+        checks=checks.changes,
+        checks_left_out=checks.left_out,
+        metrics=compared_metrics(a, b, matched.pairs) if told else (),
     )
 
 
@@ -77,7 +83,9 @@ def _side(job: ReadJob) -> Side:
     )
 
 
-def _notes(a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | None) -> list[str]:
+def _notes(
+    a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | None, checks: MovedChecks
+) -> list[str]:
     notes = []
     for side, job in (("A", a), ("B", b)):
         if job.status not in ("complete", "invalidated"):
@@ -91,6 +99,10 @@ def _notes(a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | None) ->
                 else f"{len(job.damaged)} damaged attempts, which are"
             )
             notes.append(f"{side} has {some} left out: {shown}")
+        notes += [f"{side}: {text}" for text in job.faults]
+    if checks.unread:
+        where = f"{_pairs(len(checks.unread))}: {', '.join(checks.unread[:_NAMED])}"
+        notes.append(f"checks of A or of B cannot be read, so they are not compared, in {where}")
     if unknown := unknown_inputs(matched.pairs):
         shown = ", ".join(unknown[:_NAMED])
         notes.append(f"what scored them is unknown in one of the jobs for {_tasks(len(unknown))}: {shown}")
@@ -104,6 +116,10 @@ def _notes(a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | None) ->
             "McNemar's test takes samples as independent, and some tasks have several: trust the interval"
         )
     return notes
+
+
+def _pairs(count: int) -> str:
+    return "1 pair" if count == 1 else f"{count} pairs"
 
 
 def _tasks(count: int) -> str:
