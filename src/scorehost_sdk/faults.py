@@ -11,7 +11,9 @@ AGENT_KINDS = (
     "adapter_overflow",
     "adapter_missing",
     "adapter_truncated",
+    "adapter_refused",
     "budget_spent",
+    "share_spent",
 )
 
 
@@ -32,7 +34,9 @@ class HostLost(ScoringError):
 
 
 class LimitReached(ScoringError):
-    """More was asked for than one attempt, or (`kind` is then "budget_spent") the whole job may have."""
+    """More was asked for than one attempt may have, or (`kind` is then "budget_spent" or "share_spent") the
+    whole job, or the submission that is scored.
+    """
 
     kind = ""
 

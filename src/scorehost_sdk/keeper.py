@@ -16,6 +16,7 @@ from _socket import CMSG_SPACE, MSG_DONTWAIT, SCM_CREDENTIALS, SOL_SOCKET
 from contextlib import suppress
 
 from scorehost_sdk.channel import LAST, REQUEST
+from scorehost_sdk.confinement import not_held
 from scorehost_sdk.feed import fill, load, pass_tick, tick
 from scorehost_sdk.rights import adopt_orphans, close_memory
 from scorehost_sdk.signed import EVALUATOR, KEEPER, REPLY, TIME, Signed, die
@@ -61,6 +62,7 @@ class _Keeper:
     def keep(self) -> NoReturn:
         safe = close_memory()  # before the key comes
         start = self._controller.start()
+        self._see_that_it_is_held(start["alone"], start.pop("excused"))
         laid_out = 0
         if start["fed"]:
             load(self._controller.read, self._root)
@@ -88,6 +90,14 @@ class _Keeper:
         while self._open and self._from_child():
             pass  # what it had said before its end
         self._vouch()
+
+    def _see_that_it_is_held(self, in_container: bool, excused: List[str]) -> None:
+        """Where the engine did not do as it was asked: takes no file, says so in its hello, and ends."""
+        unenforced = [name for name in not_held() if name not in excused] if in_container else []
+        if unenforced:
+            python = "%d.%d.%d" % sys.version_info[:3]
+            self._say({"kind": "hello", "python": python, "trees": {}, "unenforced": unenforced})
+            os._exit(0)
 
     def _say(self, document: Dict[str, Any]) -> None:
         self._controller.say(KEEPER, json.dumps(document).encode("ascii"))

@@ -148,10 +148,18 @@ async def test_what_is_recorded_of_a_request_is_what_was_sent(bench):
     assert bodies == [call.request]
 
 
-@pytest.mark.parametrize("status", [301, 400, 401, 404])
-async def test_other_statuses_are_not_tried_again(bench, status):
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        *((status, "adapter_exit") for status in (301, 401, 402, 403, 404, 407, 408, 409)),
+        *((status, "adapter_refused") for status in (400, 413, 422, 451)),
+    ],
+)
+async def test_other_statuses_are_not_tried_again_and_those_about_the_request_itself_are_a_refusal(
+    bench, status, kind
+):
     call, seen = await ask(bench, sends({"error": "no"}, status, Location="http://127.0.0.1:9/"))
-    assert (call.fault.kind, len(seen), call.record.tries[0].http_status) == ("adapter_exit", 1, status)
+    assert (call.fault.kind, len(seen), call.record.tries[0].http_status) == (kind, 1, status)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +194,7 @@ async def test_what_goes_wrong_is_told_by_its_kind_within_the_limit(bench, answe
 
 
 async def test_an_error_without_end_is_read_under_a_cap(bench):
-    call, _ = await ask(bench, floods, flood_status=400)
+    call, _ = await ask(bench, floods, flood_status=404)
     assert call.fault.kind == "adapter_exit"
     assert call.record.tries[0].reply_bytes < 6_000_000
 

@@ -34,7 +34,7 @@ WORK = [
     "asynchronous contexts, which the machine counts",
     "group 0",
     "more groups",
-    "netlink other than routes",
+    "netlink",
     "packets by hand",
     "ping sockets, which count into no memory limit",
     "raw ip",

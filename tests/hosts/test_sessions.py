@@ -217,7 +217,7 @@ async def test_what_a_runner_was_told_is_remembered_by_kind(error, told):
     await sessions.answer(begin())
     with pytest.raises(type(error)):
         await sessions.answer(invoke(2))
-    assert sessions.told == told
+    assert sessions.told == {kind: (message, "judge") for kind, message in told.items()}
 
 
 @pytest.mark.parametrize("garbage", ["[ERROR] 503", '{"ok": true, "ok": false}', "[]", "", '{"score": NaN}'])
@@ -228,7 +228,9 @@ async def test_a_reply_that_is_not_one_object_may_end_the_evaluation_as_the_adap
     sessions = Sessions(Script(answers))
     await sessions.answer(begin())
     await sessions.answer(invoke(2))
-    assert sessions.told == {"adapter_malformed": "a reply of the role judge is not one JSON object"}
+    assert sessions.told == {
+        "adapter_malformed": ("a reply of the role judge is not one JSON object", "judge")
+    }
 
 
 @pytest.mark.parametrize("sound", ['{"ok": true}', {"ok": True}])

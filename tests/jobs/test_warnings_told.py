@@ -143,8 +143,7 @@ def test_a_report_of_a_result_without_such_warnings_tells_what_contradicts_itsel
     script = Archiving(lambda _order, _files: {"status": "PASS", "score": 0.0, "checks": checks})
     (one,) = content(run(tmp_path, dataset, script, submissions=("empty",))).attempts
     assert one.warnings == (
-        "the verdict is PASS, but its score 0 is the lowest of the range",
-        "the verdict is PASS, but no check is PASS and at least one is FAIL",
+        "PASS with the worst score there is (0); PASS though its only check failed",
         "the declared metric m is missing, so no figure counts it",
     )
 

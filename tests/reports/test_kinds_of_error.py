@@ -95,7 +95,7 @@ def test_kinds_that_other_modules_compare_with_are_declared():
         ("invalid_submission submission_fault", Blame.SUBMISSION),
         (
             """image_pull_failed image_missing image_build_failed image_unusable start_failed start_timeout
-            host_lost budget_spent""",
+            host_lost budget_spent share_spent""",
             Blame.ENVIRONMENT,
         ),
         ("engine_lost upload_damaged", Blame.ENGINE),

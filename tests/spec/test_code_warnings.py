@@ -24,6 +24,9 @@ GOOD = "def evaluate(inputs):\n    return {'status': 'PASS'}\n"
         ("x = 1\0\n", ": this Python cannot read it"),
         ("def evalute(inputs):\n    return {}\n", ": nothing in it is called evaluate"),
         ("", ": nothing in it is called evaluate"),
+        ("import sqlite3\n" + GOOD, ":1: imports sqlite3; a database in a file needs"),
+        (GOOD + "def late():\n    from sqlite3 import connect\n", ":4: imports sqlite3"),
+        ("from lib.sqlite3 import thing\n" + GOOD, None),
     ],
 )
 def test_an_entry_file_that_cannot_work_is_a_warning(folder, recwarn, source, said):

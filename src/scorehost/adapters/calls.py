@@ -20,8 +20,9 @@ from scorehost.model.ids import utc_now
 from scorehost.model.masking import Masker
 from scorehost.spec.roles import Role
 
-# A reply that was played again, or an adapter that is not there, does not get better by asking again.
-_FINAL = ("adapter_duplicate_id", "adapter_cache_hit", "adapter_missing")
+# A reply that was played again, an adapter that is not there, a request that is refused for what it says:
+# none gets better by asking again.
+_FINAL = ("adapter_duplicate_id", "adapter_cache_hit", "adapter_missing", "adapter_refused")
 
 
 @dataclass(frozen=True, slots=True)

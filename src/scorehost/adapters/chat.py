@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scorehost.adapters.faults import failed
-from scorehost.adapters.replies import REPLY_BYTES, parse_object
+from scorehost.adapters.replies import REFUSED, REPLY_BYTES, TRUNCATED, parse_object
 from scorehost.adapters.requests import AdapterRequest, JudgeRequest, SessionRequest
 from scorehost.model import json
 
@@ -51,6 +51,13 @@ def reply_value(
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     content = message.get("content") if isinstance(message, dict) else None
+    refusal = message.get("refusal") if isinstance(message, dict) else None
+    reason = choice.get("finish_reason") if isinstance(choice, dict) else None
+    if isinstance(refusal, str) and refusal.strip():
+        reason = "refusal"
+    cut = reason in TRUNCATED | REFUSED  # told as such, not as the missing or broken text that comes with it
+    if cut and not isinstance(content, str):
+        content = ""
     if not isinstance(choice, dict) or not isinstance(content, str):
         text = "the endpoint's answer has no `choices[0].message.content` that is text"
         raise failed("adapter_malformed", text)
@@ -66,13 +73,13 @@ def reply_value(
             "output_tokens": usage.get("completion_tokens"),
         },
         "cached_input_tokens": details.get("cached_tokens") if isinstance(details, dict) else None,
-        "finish_reason": choice.get("finish_reason"),
+        "finish_reason": reason,
         "served_model": answer.get("model"),
     }
     if not isinstance(request, JudgeRequest):
         return {**value, "output": content}
-    if value["finish_reason"] == "length":
-        return value  # told as such, not as the broken JSON that it is
+    if cut:
+        return value
     return {**value, **_judgement(content)}
 
 

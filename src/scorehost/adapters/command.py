@@ -29,6 +29,9 @@ from scorehost.spec.commands import FIXED_PATH, MODEL, PARAMETERS, ResolvedComma
 from scorehost.spec.roles import Role
 
 CLEANUP_SECONDS = 10.0  # removing folders and leftovers; what is left after it is told by its path
+# EX_DATAERR of sysexits.h: an adapter's word for a request that was refused for what it says, not for who
+# asks or when.
+REFUSED_STATUS = 65
 _THREADS = 8
 _log = structlog.get_logger("scorehost.adapters")
 
@@ -173,6 +176,9 @@ def _fault(talk: Talk, seconds: float, code: int | None, *, late: bool) -> Fault
         return Fault.of("adapter_exit", text)
     # A status of its own tells more than what it failed to print; 137 after our own kill tells nothing.
     silent = talk.fault is None or talk.fault.kind == "adapter_malformed"
+    if talk.exited and code == REFUSED_STATUS and silent:
+        text = f"the adapter ended with status {code}: the provider refuses this very request"
+        return Fault.of("adapter_refused", text)
     if talk.exited and code != 0 and silent:
         return Fault.of("adapter_exit", f"the adapter ended with status {code}")
     return talk.fault

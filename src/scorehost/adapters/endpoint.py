@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 ASKED_AGAIN = Retry(3, pause=0.5, growth=2, jitter=0.25)
 PATH = "chat/completions"
 _REDIRECT, _REFUSED = 300, 400
+# Statuses that say nothing of the request itself: keys, accounts, addresses, methods, proxies, waits, load.
+_NOT_THE_REQUEST = frozenset({401, 402, 403, 404, 405, 407, 408, 409, 421, 425, 426, 429})
 _BUSY, _BROKEN = 429, 500
 _LONGEST = 1e9  # seconds of a Retry-After; nobody waits so long
 
@@ -99,6 +101,8 @@ def _refused(status: int) -> Fault:
     text = f"the endpoint answered with HTTP status {status}"
     if status < _REFUSED:
         text += ", a redirect: write its final address as base_url"
+    elif status < _BROKEN and status not in _NOT_THE_REQUEST:
+        return Fault.of("adapter_refused", f"{text}: it refuses this very request (too long, say)")
     return Fault.of("adapter_exit", text)
 
 

@@ -18,6 +18,9 @@ from scorehost.model import json
 from scorehost.model.call import Mode, Provenance, Reply, TokenUsage
 
 REPLY_BYTES = 4 * 1024 * 1024
+# As OpenAI, Anthropic and Google call them; what an adapter hands on need not be an endpoint's of the first.
+TRUNCATED = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_context_window_exceeded"})
+REFUSED = frozenset({"content_filter", "refusal", "safety", "SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST"})
 _ID_LENGTH = 512
 _LARGEST = 2**53  # counts beyond it are no counts, and other readers of JSON round them
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -121,10 +124,8 @@ def _told(given: Any) -> bool:
 
 
 def read_content(value: dict[str, Any], request: AdapterRequest, provenance: Provenance) -> Reply:
-    """The reply to `request`. CallFailed (malformed, truncated) names the field that is wrong."""
-    if provenance.finish_reason == "length":
-        text = "the model stopped at its token limit (`finish_reason: length`), so the reply is not whole"
-        raise failed("adapter_truncated", text)
+    """The reply to `request`. CallFailed (malformed, truncated, refused) names the field that is wrong."""
+    check_finished(provenance.finish_reason)
     if isinstance(request, SessionRequest):
         if not isinstance(value.get("output"), (str, dict)):
             raise failed("adapter_malformed", "`output` must be text or an object")
@@ -132,6 +133,16 @@ def read_content(value: dict[str, Any], request: AdapterRequest, provenance: Pro
     if isinstance(request, JudgeRequest):
         return _judgement(value, provenance)
     return _with_plugin(value, request, provenance)
+
+
+def check_finished(reason: object) -> None:
+    """CallFailed where a model did not say all that it had to say."""
+    if reason in TRUNCATED:
+        text = f"the model stopped at its token limit (`finish_reason: {reason}`), so the reply is not whole"
+        raise failed("adapter_truncated", text)
+    if reason in REFUSED:
+        text = f"the provider would not let the model answer (`finish_reason: {reason}`)"
+        raise failed("adapter_refused", text)
 
 
 def _judgement(value: dict[str, Any], provenance: Provenance) -> Reply:

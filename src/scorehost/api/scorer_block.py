@@ -79,6 +79,7 @@ async def open_scorer(
                     folder=folder,
                     say=say or _logged,
                     upcoming=lambda count: holder[0].upcoming(count) if holder else [],
+                    allow_unenforced=allow_unenforced,
                 )
             )
             group = await stack.enter_async_context(anyio.create_task_group())

@@ -15,7 +15,8 @@ from scorehost.hosts.agents import UnknownRole, Work, WorkPlace
 from scorehost.model import json
 from scorehost.model.call import Reply
 from scorehost.model.exec_result import ExecResult
-from scorehost.model.failure import Phase
+from scorehost.model.failure import KINDS, Failure, Phase, failure
+from scorehost.model.result import AgentCalls, Status
 from scorehost.runs.drafting import Drafting
 from scorehost.spec.task import TaskSpec
 
@@ -26,18 +27,28 @@ FOLDERS = {Phase.RUN: "run", Phase.EVALUATE: "evaluation"}
 class AttemptAgents:
     """The calls of one attempt at a task; `emit` tells the job of each that ended."""
 
-    def __init__(self, job: JobCalls, spec: TaskSpec, draft: Drafting, emit: Emit) -> None:
+    def __init__(
+        self, job: JobCalls, spec: TaskSpec, draft: Drafting, emit: Emit, *, submission: str = ""
+    ) -> None:
         limit = spec.limits.agent_invocations
         text = f"{limit} calls of agents are what an attempt at this task may have (limits.agent_invocations)"
         self.roles, self.spec = job.roles, spec
         self.role_digests: dict[str, str] = {}
         """What answered, by role, of each role that the verdict rests on"""
-        self._calls = job.recorder(draft, emit, share=job.budget.share(max_calls=limit, refusal=text))
+        self.failed: list[Failure] = []
+        """Why calls of the evaluation failed, also those that the evaluator caught"""
+        whose = job.budget_of(submission)
+        self._calls = job.recorder(draft, emit, share=whose.share(max_calls=limit, refusal=text))
 
     @property
     def invocations(self) -> int:
         """How many calls were made."""
         return self._calls.made
+
+    @property
+    def by_role(self) -> Mapping[str, AgentCalls]:
+        """What came of the calls of each role."""
+        return dict(sorted(self._calls.by_role.items()))
 
     @property
     def warnings(self) -> list[str]:
@@ -61,18 +72,44 @@ class AttemptAgents:
         bound = self.roles.bound.get(role)
         if bound is not None and phase is Phase.EVALUATE:
             self.role_digests[role] = bound.digest
-        call = await self._calls.call(
-            role,
-            request,
-            folder=FOLDERS[phase],
-            about={"phase": phase.value},
-            exec_call=None if place is None else _exec_call(place),
-            environment=environment,
-        )
+        try:
+            call = await self._calls.call(
+                role,
+                request,
+                folder=FOLDERS[phase],
+                about={"phase": phase.value},
+                exec_call=None if place is None else _exec_call(place),
+                environment=environment,
+            )
+        except BudgetSpent as spent:
+            if spent.kind:
+                self._failed(phase, spent.kind, spent.message, role)
+            raise
         if call.fault is not None:
-            words = {"message": f"role `{role}`: {call.fault.message}"}
-            raise CallFailed(call.fault.model_copy(update=words))
+            words = f"role `{role}`: {call.fault.message}"
+            self._failed(phase, call.fault.kind, words, role)
+            raise CallFailed(call.fault.model_copy(update={"message": words}))
         return _value(call.reply)
+
+    def _failed(self, phase: Phase, kind: str, message: str, role: str) -> None:
+        if phase is Phase.EVALUATE:
+            self.failed.append(failure(phase, kind, message, role=role))
+
+    def must_not_pass(self, status: Status) -> Failure | None:
+        """What a verdict ends with that is not FAIL, though calls that it was to rest on failed and the
+        evaluator caught that: none passes for want of its judge. Of several, one that the work itself can
+        have provoked: it must not be hidden behind another.
+        """
+        if status == "FAIL" or not self.failed or self.spec.evaluation.tolerate_agent_faults:
+            return None
+        first = max(self.failed, key=lambda one: KINDS[one.kind].provocable)
+        more = f" ({len(self.failed)} calls failed)" if len(self.failed) > 1 else ""
+        caught = "the evaluator caught that a call of an agent failed"
+        words = f"{caught}, and returned {status}: {first.message}{more}"
+        hint = (
+            "Let it fail, or set evaluation.tolerate_agent_faults where a verdict can do without its judge."
+        )
+        return first.model_copy(update={"message": words, "hint": hint})
 
     def close(self) -> None:
         """Writes observation.jsonl of each phase in which an agent was called."""

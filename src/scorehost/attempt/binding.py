@@ -15,9 +15,9 @@ from scorehost.attempt.scripts import script_fault
 from scorehost.errors import AttemptFailed
 from scorehost.model import json
 from scorehost.model.check import MAX_BYTES, MAX_ROWS, CheckRow
-from scorehost.model.contradictions import contradictions
 from scorehost.model.failure import Phase, failure
 from scorehost.model.result import Status
+from scorehost.model.verdicts import contradiction
 from scorehost.spec.task import Output
 
 METRICS_BYTES = 1024 * 1024
@@ -59,13 +59,13 @@ def bind(value: Any, output: Output, *, task: Path) -> Verdict:
     checks, warnings = _checks(value.get("checks"), task)
     verdict: Literal["PASS", "FAIL"] = "PASS" if status == "PASS" else "FAIL"
     score = _score(value.get("score"), status, output)
-    contrary = contradictions(verdict, score, output.score_range, (row.status for row in checks))
+    contrary = contradiction(verdict, score, output.score_range, [row.status for row in checks])
     return Verdict(
         status=verdict,
         score=score,
         metrics=_metrics(value.get("metrics")),
         checks=checks,
-        warnings=(*contrary, *warnings),
+        warnings=((contrary, *warnings) if contrary else warnings),
     )
 
 

@@ -35,6 +35,7 @@ def evaluator_blueprint(task: Task, profiles: Profiles) -> Blueprint:
         image=image,
         limits=task.spec.limits,
         tmpfs_mb=evaluation.tmpfs_mb,
+        file_locks=evaluation.file_locks,
         evaluator=True,
         runtime=profiles.evaluate_host.runtime,
     )
@@ -52,6 +53,7 @@ def named_blueprints(task: Task, profiles: Profiles) -> dict[str, Blueprint]:
             artifacts=environment.artifacts,
             fresh=environment.fresh,
             tmpfs_exec=environment.tmpfs_exec,
+            file_locks=environment.file_locks,
             shm_mb=environment.shm_mb,
             copy_workspace=environment.workspace == "copy",
             scratch=environment.scratch,
@@ -75,6 +77,7 @@ def run_blueprint(task: Task, profiles: Profiles) -> Blueprint:
         image=image,
         limits=task.spec.limits,
         tmpfs_mb=max(run.tmpfs_mb, task.spec.evaluation.tmpfs_mb) if shared else run.tmpfs_mb,
+        file_locks=run.file_locks or (shared and task.spec.evaluation.file_locks),
         evaluator=True,
         gold=False,
         artifacts=False,

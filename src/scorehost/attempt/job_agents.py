@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from scorehost.adapters.roles import open_roles
 from scorehost.attempt.agents import role_names
 from scorehost.calls.budget import Budget
 from scorehost.calls.recorder import JobCalls
+from scorehost.calls.shares import Shares
 from scorehost.runs.tally import READY, CallTally
 from scorehost.spec.own_secrets import own_masker
 
@@ -32,11 +34,13 @@ async def job_agents(
     note: Callable[[str, Mapping[str, Any]], None],
     max_calls: int | None,
     max_tokens: int | None,
+    attempts: Mapping[str, int] | None = None,
 ) -> AsyncIterator[JobCalls | None]:
     """The agents of a job with these tasks; None when none of them lists a role. `runs` holds its folder.
 
     What was `spent` before the job was resumed counts, and its request ids are known. `note` is told who is
-    bound. Raises UsageError as `open_roles` does: an unset variable, a program that has gone.
+    bound. `attempts`: how many each submission has; where there are several, they share the limits. Raises
+    UsageError as `open_roles` does: an unset variable, a program that has gone.
     """
     names = role_names(task.spec for task in tasks)
     if not names:
@@ -53,7 +57,14 @@ async def job_agents(
     ) as roles:
         bound = {name: one.model_dump(mode="json") for name, one in roles.bound.items()}
         note(READY, {"adapter_isolation": roles.isolation, "roles": bound})
-        yield JobCalls(roles, Budget(max_calls, max_tokens, spent.calls, spent.tokens))
+        shared = attempts if attempts is not None and len(attempts) > 1 else None
+        if shared is None or (max_calls is None and max_tokens is None):
+            yield JobCalls(roles, Budget(max_calls, max_tokens, spent.calls, spent.tokens))
+            return
+        shares = Shares(
+            max_calls, max_tokens, shared, calls=Counter(spent.calls_of), tokens=Counter(spent.tokens_of)
+        )
+        yield JobCalls(roles, Budget(calls=spent.calls, tokens=spent.tokens), shares)
 
 
 def _private(dataset: Dataset, runs: Path) -> list[Path]:

@@ -46,6 +46,7 @@ async def host_to_look_into(
         slot=str(order.key),
         warn=warn,
         timing=lambda _phase, _seconds: None,
+        excused=resources.excused,
     )
     trees = await resources.trees(task)
     taken = await in_thread(lambda: take_in(task.spec, order.work.sample, resources.blobs), resources.files)

@@ -22,6 +22,7 @@ from scorehost.engine.door import Engine, EngineInfo
 from scorehost.errors import EngineError
 from scorehost.hosts.admission import MemoryPool
 from scorehost.hosts.clean import clean, clean_job
+from scorehost.hosts.confinement import excused
 from scorehost.hosts.host import Site
 from scorehost.hosts.images import Images
 from scorehost.hosts.leaving import Leaving, leaving_hosts
@@ -63,6 +64,7 @@ class Resources:
     profile: str
     gold_key: GoldKey
     writer: Writer
+    excused: frozenset[str] = frozenset()  # what this engine need not hold (hosts/confinement.py)
     keep: Keep | None = None  # which attempts' hosts stay for a look
     agents: JobCalls | None = None
     warm: WarmHosts | None = None
@@ -131,6 +133,7 @@ async def open_resources(
     agents: JobCalls | None = None,
     keep: Keep | None = None,
     writer: Writer | None = None,
+    allow_unenforced: bool = False,
 ) -> AsyncIterator[Resources]:
     """The resources of one job whose folder is `folder` (its parent holds the blobs).
 
@@ -138,7 +141,8 @@ async def open_resources(
     `say` is told what is slow or could not be done. `upcoming` tells the next attempts, for which hosts
     are made ready ahead of need. `agents`: the bound roles, when tasks have any. `keep`: the hosts of all
     attempts, or of those that end as ERROR, stay on the engine (then none is made ahead). `writer`: that of
-    the job; without one the attempts have their own.
+    the job; without one the attempts have their own. `allow_unenforced`: hosts run also where the engine does
+    not hold them as it was asked to.
     Raises EngineError when the engine cannot be asked, UsageError for a gold.key that cannot be used.
     """
     info = await engine.info()
@@ -149,6 +153,7 @@ async def open_resources(
     blobs = Blobs(folder.parent / ".blobs")
     blobs.sweep()
     runtime = dataset.profiles.evaluate_host.runtime or info.default_runtime
+    free = excused(runtime, allow_unenforced=allow_unenforced)
     try:
         pool, tools = MemoryPool(info.memory_bytes), Tools.read()
         starts = anyio.CapacityLimiter(max(FEWEST_STARTS, info.cpus))
@@ -166,6 +171,7 @@ async def open_resources(
                     timing=lambda _phase, _seconds: None,
                     starts=starts,
                     leaving=leaving,
+                    excused=free,
                 ),
                 pool,
                 tools=tools.tools,
@@ -192,6 +198,7 @@ async def open_resources(
                 profile=profile_digest(dataset.profiles),
                 gold_key=key,
                 warm=warm if dataset.profiles.evaluate_host.warm and keep is None else None,
+                excused=free,
                 keep=keep,
                 upcoming=upcoming,
                 starts=starts,

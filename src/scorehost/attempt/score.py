@@ -120,7 +120,9 @@ async def _scored(
     progress = _Progress(order, emit, shelter)
     async with drafting(resources.writer, folder, resources.masker) as draft:
         if resources.agents is not None and order.work.task.spec.agent_profiles:
-            progress.agents = AttemptAgents(resources.agents, order.work.task.spec, draft, emit)
+            progress.agents = AttemptAgents(
+                resources.agents, order.work.task.spec, draft, emit, submission=order.key.submission
+            )
         verdict: Verdict | None = None
         error: Failure | None = None
         try:
@@ -172,6 +174,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         shelter=progress.shelter,
         starts=resources.starts,
         leaving=resources.leaving,
+        excused=resources.excused,
     )
     with progress.timed("prepare"):
         progress.trees = trees = await resources.trees(task)
@@ -233,6 +236,8 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
     progress.warnings += verdict.warnings
     declared = (metric.id for metric in task.spec.evaluation.metrics)
     progress.warnings += unusable_words(unusable(verdict.metrics, declared))
+    if progress.agents is not None and (why := progress.agents.must_not_pass(verdict.status)) is not None:
+        raise AttemptFailed(why)
     return verdict
 
 
@@ -346,5 +351,6 @@ def _result(
         digests=digests,
         versions=resources.versions,
         agent_invocations=0 if progress.agents is None else progress.agents.invocations,
+        agents={} if progress.agents is None else dict(progress.agents.by_role),
         salt=result_salt(metrics, (one.id for one in order.work.task.spec.evaluation.metrics)),
     )

@@ -32,17 +32,22 @@ class Budget:
         """A share of it. `refusal`: what to tell whoever asks for more."""
         return Budget(max_calls, max_tokens, within=self, refusal=refusal)
 
-    def begin(self) -> None:
-        """Counts a call before it is made. Raises BudgetSpent, of kind budget_spent when a job refuses."""
-        for each in self._all():
-            each._check()  # noqa: SLF001 - of the same class
-        for each in self._all():
-            each.calls += 1
+    def begin(self, tokens: int = 0) -> None:
+        """Counts a call before it is made, and the `tokens` that it is estimated to use, until its end.
 
-    def end(self, usage: RoleUsage) -> None:
-        """Counts the tokens that it used. A call that was cut off used some that nobody was told of."""
+        Raises BudgetSpent, of kind budget_spent when a job refuses, share_spent when it is a submission's.
+        """
         for each in self._all():
-            each.tokens += usage.input_tokens + usage.output_tokens
+            each.check(tokens)
+        for each in self._all():
+            each.count(1, tokens)
+
+    def end(self, usage: RoleUsage, tokens: int = 0) -> None:
+        """Counts the tokens that it used in place of the estimate. A call that was cut off used some that
+        nobody was told of.
+        """
+        for each in self._all():
+            each.count(0, usage.input_tokens + usage.output_tokens - tokens)
 
     def _all(self) -> Iterator[Budget]:
         one: Budget | None = self
@@ -50,7 +55,13 @@ class Budget:
             yield one
             one = one.within
 
-    def _check(self) -> None:
+    def count(self, calls: int, tokens: int) -> None:
+        """Takes so much as spent; less than 0 gives it back."""
+        self.calls += calls
+        self.tokens += tokens
+
+    def check(self, tokens: int) -> None:  # noqa: ARG002 - what a call may cost matters to shares
+        """Raises BudgetSpent when nothing is left."""
         whole = self.within is None
         for name, most, spent in (
             ("--max-calls" if whole else "calls", self.max_calls, self.calls),

@@ -20,8 +20,10 @@ from scorehost.adapters.requests import AdapterRequest
 from scorehost.adapters.roles import Roles
 from scorehost.calls.budget import Budget
 from scorehost.calls.records import call_files, observation_lines
+from scorehost.calls.shares import Shares, estimated_tokens
 from scorehost.model import json
-from scorehost.model.call import RoleUsage, usage_by_role
+from scorehost.model.call import RoleUsage, readable, usage_by_role
+from scorehost.model.result import AgentCalls
 
 ENDED = "agent_call"  # the event that tells of a call
 Emit = Callable[[str, Mapping[str, Any]], None]
@@ -36,10 +38,17 @@ class Sink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JobCalls:
-    """The bound roles of a job, and what all of its records may spend together."""
+    """The bound roles of a job, and what all of its records may spend together; `shares`: and each submission
+    of it.
+    """
 
     roles: Roles
     budget: Budget
+    shares: Shares | None = None
+
+    def budget_of(self, submission: str) -> Budget:
+        """What the attempts at one submission may spend."""
+        return self.budget if self.shares is None else self.shares.of(submission, self.budget)
 
     def recorder(self, sink: Sink, emit: Emit, *, share: Budget | None = None) -> Recorder:
         """The calls of one record. `share`: what it may have of the budget; without one, all of it."""
@@ -49,7 +58,7 @@ class JobCalls:
 class Recorder:
     """The calls of one record; safe to use from many tasks at once.
 
-    `made` counts them. `warnings` has a line for each call that has no reply.
+    `made` counts them, `by_role` says what came of them. `warnings` has a line for each that has no reply.
     """
 
     def __init__(self, roles: Roles, budget: Budget, sink: Sink, emit: Emit) -> None:
@@ -57,6 +66,7 @@ class Recorder:
         self._lines: dict[str, list[bytes]] = {}
         self._numbers: dict[str, int] = {}
         self.made = 0
+        self.by_role: dict[str, AgentCalls] = {}
         self.warnings: list[str] = []
 
     async def call(
@@ -76,8 +86,10 @@ class Recorder:
         `about`: what its event says besides (a phase, say). `exec_call`, `environment`, `once` as of
         `Roles.call`. Raises BudgetSpent before anything is sent, DiskFull, and what `exec_call` raises.
         """
-        self._budget.begin()
+        estimate = estimated_tokens(request)
+        self._budget.begin(estimate)
         self.made += 1
+        self._count(role, made=1)
         number = self._numbers[folder] = self._numbers.get(folder, 0) + 1
         told = {"number": number, **(about or {}), "role": role, "mode": request.mode}
         try:
@@ -86,15 +98,31 @@ class Recorder:
             )
         except BaseException:
             # Cut off with its phase or its host: it was made, and the job's account must have it.
-            cut = RoleUsage(calls=1).model_dump()
+            cut = RoleUsage(calls=1, unknown=1).model_dump()
+            self._budget.end(RoleUsage(), estimate)
             self._emit(ENDED, {**told, "ended": "cut off", "request_ids": [], "usage": cut})
             raise
-        self._keep(call, folder, told)
+        self._keep(call, folder, told, estimate)
         return call
 
-    def _keep(self, call: Call, folder: str, told: Mapping[str, Any]) -> None:
+    def _count(
+        self, role: str, *, made: int = 0, answered: int = 0, unreadable: int = 0, fault: str = ""
+    ) -> None:
+        was = self.by_role.get(role) or AgentCalls(made=0, answered=0)
+        self.by_role[role] = AgentCalls(
+            made=was.made + made,
+            answered=was.answered + answered,
+            unreadable=was.unreadable + unreadable,
+            faults=was.faults | ({fault: was.faults.get(fault, 0) + 1} if fault else {}),
+        )
+
+    def _keep(self, call: Call, folder: str, told: Mapping[str, Any], estimate: int) -> None:
         usage = usage_by_role([call.record])[call.record.role]
-        self._budget.end(usage)
+        self._budget.end(usage, estimate)
+        if call.fault is not None:
+            self._count(call.record.role, fault=call.fault.kind)
+        else:
+            self._count(call.record.role, answered=1, unreadable=0 if readable(call.reply) else 1)
         number, fault = told["number"], call.fault
         for path, data in call_files(call, _below(folder, f"calls/{number}")).items():
             self._sink.write(path, data)

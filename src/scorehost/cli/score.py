@@ -25,7 +25,7 @@ from scorehost.cli.values import parameters
     default=Path("runs"),
     help="Where jobs go (runs).",
 )
-@click.option("--allow-unenforced", is_flag=True, help="Run even if the engine cannot enforce a limit.")
+@click.option("--allow-unenforced", is_flag=True, help="Run even if the engine does not hold hosts as asked.")
 @click.option(
     "--keep",
     type=click.Choice(["error", "always"]),

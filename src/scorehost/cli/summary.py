@@ -41,9 +41,23 @@ def summary_lines(content: Mapping[str, Any]) -> list[str]:
 
 
 def _used(role: str, usage: RoleUsage) -> str:
+    return f"role {role}: {count(usage.calls, 'call')}, {tokens_used(usage)}, {usage.seconds:.1f} s"
+
+
+def tokens_used(usage: RoleUsage) -> str:
+    """The tokens of a role's calls; what nobody told is not 0."""
+    if usage.calls and usage.unknown >= usage.calls:
+        return "tokens unknown"
     tokens = f"{usage.input_tokens} tokens in, {usage.output_tokens} out"
     missing = f", {usage.missing_counts} without counts" if usage.missing_counts else ""
-    return f"role {role}: {count(usage.calls, 'call')}, {tokens}{missing}, {usage.seconds:.1f} s"
+    unknown = f", unknown for {count(usage.unknown, 'call')}" if usage.unknown else ""
+    return tokens + missing + unknown
+
+
+def _provoked(group: Group) -> str:
+    """How many of the ERRORs that count as the lowest were agents that failed at the work they were shown."""
+    number = group.errors_provoked
+    return f" ({number} by failed calls of an agent that answered others)" if number else ""
 
 
 def _cells(name: str, group: Group) -> tuple[str, ...]:
@@ -90,7 +104,7 @@ def _errors(group: Group) -> str:
     how = [
         f"{number} of {group.done} {what}" + (f" ({_numbers(parts)})" if known and several else "")
         for number, what, parts in (
-            (group.errors_as_lowest, "counted as the lowest score", lowest),
+            (group.errors_as_lowest, f"counted as the lowest score{_provoked(group)}", lowest),
             (group.errors_left_out, "left out of the mean", others),
         )
         if number

@@ -21,15 +21,17 @@ from scorehost.engine.calls import (
 from scorehost.engine.container_config import container_config
 from scorehost.engine.docker_events import event_stream
 from scorehost.engine.docker_images import build_image, pull_image
+from scorehost.engine.door import unheard
 from scorehost.engine.hijack import hijack
 from scorehost.engine.linger import lingering
 from scorehost.engine.paths import quoted, quoted_reference
-from scorehost.engine.translate import translated
+from scorehost.engine.translate import WORDS, translated
 from scorehost.engine.wire import Request, exchange
 from scorehost.errors import Conflict, EngineRefused, NotFound
+from scorehost.spec.own_secrets import own_masker
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from pathlib import Path
 
     import docker
@@ -100,16 +102,16 @@ class DockerEngine:
             timeout=timeout,
         )
 
-    async def create(self, spec: ContainerSpec) -> str:
+    async def create(self, spec: ContainerSpec, *, said: Callable[[str], None] = unheard) -> str:
         """Makes a container and gives its id. A cancelled create takes back what it made, within bounds."""
         if not spec.runtime and not self._default_runtime:
             await self.info()
         config = container_config(spec, default_runtime=self._default_runtime)
         return await lingering(
-            lambda: self._create(spec, config), undo=self.remove, grace=CANCELLED_CREATE_SECONDS
+            lambda: self._create(spec, config, said), undo=self.remove, grace=CANCELLED_CREATE_SECONDS
         )
 
-    async def _create(self, spec: ContainerSpec, config: dict[str, Any]) -> str:
+    async def _create(self, spec: ContainerSpec, config: dict[str, Any], said: Callable[[str], None]) -> str:
         call = Call(
             f"create the container {spec.name}",
             "POST",
@@ -127,6 +129,8 @@ class DockerEngine:
             theirs = answer["Config"].get("Labels") or {}
             if any(theirs.get(key) != value for key, value in spec.labels.items()):
                 raise  # somebody else's container has that name
+        for words in answer.get("Warnings") or ():
+            said(own_masker().text(" ".join(str(words).split()))[:WORDS])
         return str(answer["Id"])
 
     async def upload(self, container: str, path: str, archive: Path | bytes | Iterable[bytes]) -> None:

@@ -11,9 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
+
+
+def unheard(_words: str) -> None:
+    """For whoever does not ask what an engine says beside its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,7 @@ class ContainerSpec:
     runtime: str | None = None
     stdin: bool = False
     network: str | None = None  # of the engine, by name; None: none at all, as every scoring host has it
+    file_locks: bool = False  # fcntl may lock parts of files
     names_itself: bool = False  # the image resolves localhost without /etc/hosts: nobody has to write it
 
 
@@ -181,9 +186,10 @@ class Engine(Protocol):
         Raises EngineRefused (status 0) with the last lines of the build, EngineTimeout at `timeout`.
         """
 
-    async def create(self, spec: ContainerSpec) -> str:
+    async def create(self, spec: ContainerSpec, *, said: Callable[[str], None] = unheard) -> str:
         """Makes a container and gives its id. Asked again after a lost answer it gives the one that exists:
-        `spec.name` holds random bits, so a Conflict on it means that the first call arrived.
+        `spec.name` holds random bits, so a Conflict on it means that the first call arrived. `said` is told
+        each warning of the engine's answer.
         """
 
     async def upload(self, container: str, path: str, archive: Path | bytes | Iterable[bytes]) -> None:

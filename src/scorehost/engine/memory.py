@@ -12,7 +12,16 @@ import anyio
 import anyio.lowlevel
 
 from scorehost.engine.bodies import body_of
-from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Image, Listed, Stream
+from scorehost.engine.door import (
+    ContainerSpec,
+    ContainerState,
+    EngineInfo,
+    Event,
+    Image,
+    Listed,
+    Stream,
+    unheard,
+)
 from scorehost.engine.memory_files import MemoryFiles
 from scorehost.engine.memory_images import MemoryImages
 from scorehost.engine.memory_pipe import MemoryStream, Pipe
@@ -61,6 +70,7 @@ class MemoryEngine:
         self._listeners: list[Listener] = []
         self._group = anyio.create_task_group()
         self._given_up = False
+        self.warnings: list[str] = []  # of every create
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
@@ -148,9 +158,11 @@ class MemoryEngine:
         async with self._call("build"):
             self.images.build(context, dockerfile, tag, labels, log)
 
-    async def create(self, spec: ContainerSpec) -> str:
-        """A container; the existing one for a name with the same labels."""
+    async def create(self, spec: ContainerSpec, *, said: Callable[[str], None] = unheard) -> str:
+        """A container; the existing one for a name with the same labels. Says what `warnings` holds."""
         async with self._call("create"):
+            for words in self.warnings:
+                said(words)
             image = self.images.find(spec.image)
             for other in self._containers.values():
                 if other.spec.name == spec.name:

@@ -30,8 +30,10 @@ class MemoryRunner:
     _sent: int = 0
 
     @classmethod
-    async def greeted(cls, context: Context) -> MemoryRunner:
-        """Takes all that comes before an evaluation, and says hello with the true digests of its folders."""
+    async def greeted(cls, context: Context, **said: Any) -> MemoryRunner:
+        """Takes all that comes before an evaluation, and says hello with the true digests of its folders, and
+        with what is `said` besides.
+        """
         try:
             if _FED in context.launch.argv:
                 await _sized(context)  # the program that would take the files
@@ -42,7 +44,8 @@ class MemoryRunner:
         except EOFError:  # given up by its controller: no defect of the program
             raise Ended(_LEFT) from None
         runner.trees = {folder: digest_of(context.files, folder) for folder in runner.start["trees"]}
-        await runner.say({"kind": "hello", "python": "3.11.2", "trees": runner.trees, "dumpable": False})
+        hello = {"kind": "hello", "python": "3.11.2", "trees": runner.trees, "dumpable": False}
+        await runner.say({**hello, **said})
         return runner
 
     async def say(self, document: dict[str, Any]) -> None:

@@ -74,6 +74,7 @@ class Blueprint:
     artifacts: bool = True
     fresh: bool = False
     tmpfs_exec: bool = False
+    file_locks: bool = False
     shm_mb: int = 16
     copy_workspace: bool = False
     scratch: tuple[str, ...] = ()
@@ -137,6 +138,7 @@ class Blueprint:
             stdin=self.evaluator,
             network=self.network if self.producer else None,
             names_itself=image.labels.get(NAMES) == "own",
+            file_locks=self.file_locks,
         )
 
     def can_be_fed(self, image: Image) -> bool:

@@ -137,6 +137,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
             roles=order.roles,
             fed=live.host.blueprint.fed,
             alone=True,
+            excused=tuple(sorted(order.site.excused)),
         ),
         before=live.before,
         after=live.after,

@@ -182,15 +182,17 @@ class Dialogue:
         error = frame.error
         text = error.message
         kind = error.kind
-        if is_agents(kind) and kind in self.serve.sessions.told:
-            text = f"{self.serve.sessions.told[kind]}; {text}"
+        told = self.serve.sessions.told.get(kind) if is_agents(kind) else None
+        if told is not None:
+            text = f"{told.message}; {text}"
         elif is_agents(kind):
             kind = "evaluator_exception"  # of its own making: it may not pass for an adapter's
         if error.kind == "scratch_full":
             text += f"; /tmp and output hold {self.host.blueprint.tmpfs_mb} MiB each"
         if error.kind == "evaluator_oom":
             text += memory_words(self.host.blueprint.limits.memory_mb, self.host.usage.peak_memory_bytes)
-        why = failure(Phase.EVALUATE, kind, f"{text}; besides, {changed}" if changed else text)
+        role = None if told is None else told.role
+        why = failure(Phase.EVALUATE, kind, f"{text}; besides, {changed}" if changed else text, role=role)
         if changed and why.blame not in (Blame.DATASET, Blame.SUBMISSION):
             # Whoever changed it could have had the evaluator say so: nobody else is to blame then.
             return failure(Phase.EVALUATE, "changed_input", f"{changed}; besides, {text}")

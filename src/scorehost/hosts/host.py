@@ -23,6 +23,7 @@ from scorehost.errors import (
 from scorehost.files.tree import ChangedWhileSent, Tree, archive
 from scorehost.hosts.blueprint import Blueprint, Users
 from scorehost.hosts.clock import StandingClock
+from scorehost.hosts.confinement import limits_discarded
 from scorehost.hosts.labels import RECIPE, host_labels
 from scorehost.hosts.leaving import Leaving
 from scorehost.hosts.memory_watch import MemoryWatch
@@ -128,6 +129,7 @@ class Site:
     shelter: Shelter | None = None
     starts: anyio.CapacityLimiter | None = None  # how many hosts of all attempts may be starting at a time
     leaving: Leaving | None = None  # removes hosts that have served
+    excused: frozenset[str] = frozenset()  # what an engine need not hold or limit (hosts/confinement.py)
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -166,10 +168,12 @@ async def made_host(
         blamed(Phase.START, blueprint),
         anyio.fail_after(blueprint.limits.start_seconds),
     ):
-        container = await site.engine.create(spec)
+        said: list[str] = []
+        container = await site.engine.create(spec, said=said.append)
     host = Host(site.engine, blueprint, image, users, container, spec.name, site.memory)
     guarded(host)
     try:
+        _heed(site, blueprint, said)
         if trees:
             with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
                 sent = archive(trees.items(), blueprint.links, digested=digested)
@@ -177,6 +181,15 @@ async def made_host(
         yield host
     finally:
         await _removed(site, host)
+
+
+def _heed(site: Site, blueprint: Blueprint, said: list[str]) -> None:
+    """Refuses a host that the engine says it limits less than asked; hands on all else that it said."""
+    why = limits_discarded(blueprint.name, said)
+    if why is not None and "limits" not in site.excused:
+        raise AttemptFailed(why)
+    for words in said:
+        site.warn(f"the engine said of the host {blueprint.name}: {words}")
 
 
 def guarded(host: Host) -> None:

@@ -52,6 +52,7 @@ Path = Annotated[Word, Field(min_length=1, max_length=4096)]
 Text = Annotated[str, Field(max_length=MAX_PART)]
 AssertionWords = Annotated[dict[str, Annotated[str, Field(max_length=64 * 1024)]], Field(max_length=8)]
 Trees = dict[str, str]
+Promise = Literal["network", "read_only_root", "seccomp", "no_new_privileges", "capabilities", "user"]
 
 
 class Limits(Frozen):
@@ -70,7 +71,8 @@ class Start(Frozen):
     `gold` are those of `environments` that hold the gold set: untrusted code is not called there.
     `roles` are those of the task, which make `inputs["agent"]`; `phase` run: the entrypoint gets a context.
     `fed`: files follow this frame, and lie where the runner's own user could change them. `alone`: all
-    processes of the runner's user are its own, and may be killed.
+    processes of the runner's user are its own, and may be killed. `excused`: of what the keeper looks for in
+    its container, what need not hold.
     """
 
     entrypoint: str
@@ -84,15 +86,17 @@ class Start(Frozen):
     phase: Literal["evaluate", "run"] = "evaluate"
     fed: bool = False
     alone: bool = False
+    excused: tuple[str, ...] = ()
 
 
 class Hello(Frozen):
-    """The keeper runs; digests of the trees as it sees them."""
+    """The keeper runs; digests of the trees as it sees them. With `unenforced` it took no file and ended."""
 
     kind: Literal["hello"]
     python: str = Field(max_length=64)
     trees: Trees
     dumpable: bool = False
+    unenforced: Annotated[tuple[Promise, ...], BeforeValidator(_words), Field(max_length=6)] = ()
 
 
 class Exec(Frozen):
@@ -302,7 +306,9 @@ class FailedError(Frozen):
         "adapter_overflow",
         "adapter_missing",
         "adapter_truncated",
+        "adapter_refused",
         "budget_spent",
+        "share_spent",
     ]
     type: str = Field(max_length=200)
     place: str = Field(max_length=1000)

@@ -121,6 +121,9 @@ async def _talked(order: Production, host: Host) -> Produced:
                 roles=order.roles,
                 phase="run",
                 alone=True,
+                excused=tuple(
+                    sorted(order.site.excused | ({"network"} if order.blueprint.network else set()))
+                ),
             ),
             trees=checked,
             clock=StandingClock(order.blueprint.limits.wall_time_seconds),
@@ -165,7 +168,8 @@ async def _told(dialogue: Dialogue, talk: Talk, serve: RunRequests) -> Produced:
     if isinstance(talk.said, FailedFrame):
         error = talk.said.error
         if is_agents(error.kind) and error.kind in serve.sessions.told:
-            _not_its_doing(error.kind, f"{serve.sessions.told[error.kind]}; {error.message}")
+            told = serve.sessions.told[error.kind]
+            _not_its_doing(error.kind, f"{told.message}; {error.message}", told.role)
         return Produced("failed", why=error.message)
     if talk.vouched is not None:
         why = dialogue.why_no_result(talk.vouched)
@@ -176,8 +180,8 @@ async def _told(dialogue: Dialogue, talk: Talk, serve: RunRequests) -> Produced:
     return Produced("failed", why=why.message.replace("the evaluator", "run.py"))
 
 
-def _not_its_doing(kind: str, text: str) -> NoReturn:
-    raise AttemptFailed(failure(Phase.RUN, kind, text, retryable=False))
+def _not_its_doing(kind: str, text: str, role: str | None = None) -> NoReturn:
+    raise AttemptFailed(failure(Phase.RUN, kind, text, retryable=False, role=role))
 
 
 async def _dead(host: Host) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import anyio
 
@@ -13,7 +13,7 @@ from scorehost.errors import BudgetSpent, CallFailed, ScorehostError
 from scorehost.hosts.agents import Agents, AgentSession, UnknownRole, WorkPlace
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.messages import AgentRequest, CloseSession, Invoke, Judge, Session
-from scorehost.model import json
+from scorehost.model.call import object_text
 
 MAX_SESSIONS = 64  # open at a time
 
@@ -24,6 +24,13 @@ class Refused(ScorehostError):
     def __init__(self, kind: Literal["HostLost", "ScoringError"], message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class Told(NamedTuple):
+    """A fault of a call, and whose it was."""
+
+    message: str
+    role: str
 
 
 class Premises(Protocol):
@@ -52,7 +59,7 @@ class _Open:
 class Sessions:
     """The sessions of one phase. `clock` stands while a call waits for its answer, which has its own limit.
 
-    `told` are the faults that the runner was told, or could see by itself: the last message of each kind.
+    `told` are the faults that the runner was told, or could see by itself: the last one of each kind.
     """
 
     def __init__(
@@ -62,7 +69,7 @@ class Sessions:
         self._premises = premises
         self._clock = clock
         self._open: dict[int, _Open] = {}
-        self.told: dict[str, str] = {}
+        self.told: dict[str, Told] = {}
 
     async def answer(self, request: AgentRequest) -> Mapping[str, Any] | None:
         """The value of one reply.
@@ -76,9 +83,10 @@ class Sessions:
             case Invoke():
                 one = self._session(request.session)
                 value = await self._called(one, lambda: one.session.invoke(request.prompt))
-                if not _readable(value.get("output")):
+                if not object_text(value.get("output")):
                     # One rule for both modes: an evaluator that reads it as an object ends with this fault.
-                    self.told["adapter_malformed"] = f"a reply of the role {one.role} is not one JSON object"
+                    text = f"a reply of the role {one.role} is not one JSON object"
+                    self.told["adapter_malformed"] = Told(text, one.role)
                 return value
             case Judge():
                 one = self._session(request.session)
@@ -120,7 +128,7 @@ class Sessions:
                         try:
                             return await call()
                         except (CallFailed, BudgetSpent) as error:
-                            self.told[error.kind] = error.message
+                            self.told[error.kind] = Told(error.message, one.role)
                             raise
                         finally:
                             one.scope = None
@@ -139,17 +147,6 @@ class Sessions:
                     pass
             finally:
                 self._premises.take_back(one.environment)
-
-
-def _readable(output: Any) -> bool:
-    """Whether a session's reply can be read as the object that most evaluators ask for."""
-    if not isinstance(output, str):
-        return True
-    data = output.encode("utf-8", "surrogatepass")
-    try:
-        return isinstance(json.parse(data, max_bytes=len(data)), dict)
-    except json.BadJson:
-        return False
 
 
 async def _judged(session: AgentSession, request: Judge) -> Mapping[str, Any]:

@@ -67,4 +67,4 @@ async def second_life(
 
 def taken_over(plan: Blueprint, run: Blueprint) -> Blueprint:
     """The evaluator's blueprint as the run phase's container can be it: with its image and its places."""
-    return replace(plan, image=run.image, tmpfs_mb=run.tmpfs_mb)
+    return replace(plan, image=run.image, tmpfs_mb=run.tmpfs_mb, file_locks=run.file_locks)

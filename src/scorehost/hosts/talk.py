@@ -9,6 +9,7 @@ import anyio
 
 from scorehost.errors import AttemptFailed, CallFailed, EngineRefused, EngineUnreachable
 from scorehost.hosts.agents import UnknownRole
+from scorehost.hosts.confinement import not_held
 from scorehost.hosts.exec_ends import FAULTY
 from scorehost.hosts.frames import (
     BudgetSpent,
@@ -77,6 +78,8 @@ class Talk:
                 raise AttemptFailed(await d.why_it_ended(greeted=False))
             text = f"the evaluator's host was not ready within {seconds:g} s"
             raise AttemptFailed(failure(Phase.START, "start_timeout", text))
+        if self._hello.unenforced:
+            raise AttemptFailed(not_held(d.host.blueprint.name, self._hello.unenforced))
         if self._hello.dumpable and d.start.phase == "evaluate":
             image = d.host.report().image
             text = (

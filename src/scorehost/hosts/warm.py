@@ -40,6 +40,7 @@ def kind_of(blueprint: Blueprint, image: Image) -> Kind:
         (blueprint.tmpfs_mb, blueprint.tmpfs_exec, blueprint.shm_mb, blueprint.scratch),
         tuple(sorted(blueprint.env.items())),
         blueprint.user,
+        blueprint.file_locks,
         blueprint.runtime,
     )
 

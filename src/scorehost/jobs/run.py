@@ -34,6 +34,7 @@ from scorehost.runs.folder import (
 )
 from scorehost.runs.index import index_job
 from scorehost.runs.journal import FILE, History, line_hash, open_journal, read_history
+from scorehost.runs.provoked import Provoked, provoked
 from scorehost.runs.reader import SUMMARY_FILE
 from scorehost.runs.record import JobRecord, PlanRecord
 from scorehost.runs.sweep import sweep
@@ -78,7 +79,9 @@ async def run_job(
         upcoming = Upcoming()
         history = await aside(lambda: read_history(folder.path / FILE)) if folder.begun else History()
         await aside(lambda: check_runner(plan, folder, history))
-        place = JobPlace(folder.job_id, folder.path, upcoming, writer, history.calls)
+        place = JobPlace(
+            folder.job_id, folder.path, upcoming, writer, history.calls, frozenset(history.results)
+        )
         begun(folder.job_id)
         async with sitting.open(plan, place) as score:
             if not folder.begun:
@@ -180,7 +183,10 @@ class _Job(Generic[A, W]):
             await self.ledger.flush()
             await self.ledger.explain()
         attempts = self.ledger.done
-        status, message = self._status(end)
+        decided = provoked(attempts.values(), self.plan.subject.tasks)
+        if decided.words:
+            self.ledger.warn(decided.words)
+        status, message = self._status(end, decided)
         summary = summarise(
             self.kind,
             self.record,
@@ -227,7 +233,7 @@ class _Job(Generic[A, W]):
         )
         await self.writer.do(lambda: index_job(self.folder, self.ledger.done.values()))
 
-    def _status(self, end: End) -> tuple[JobStatus, str]:
+    def _status(self, end: End, decided: Provoked) -> tuple[JobStatus, str]:
         attempts = self.ledger.done
         mixed = mixed_tasks(attempts.values())
         if len(attempts) < len(self.plan.orders):
@@ -242,6 +248,10 @@ class _Job(Generic[A, W]):
                 "invalidated",
                 f"Attempts of one task were scored by different inputs: {shown}. Start a new job.",
             )
+        if decided.incomplete:
+            shown = ", ".join(sorted(map(str, decided.incomplete))[:5])
+            text = f"Agents failed at work that can have made them fail: {shown}. Nothing is said of these."
+            return "incomplete", text
         if nothing_could_run(attempts.values()):
             return "complete", "Nothing was scored, for want of an engine or an image."
         return "complete", ""

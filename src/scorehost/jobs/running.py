@@ -55,7 +55,7 @@ class Running:
     allow_unenforced: bool = option(
         default=False,
         flag="--allow-unenforced",
-        words="Run even if the engine cannot enforce a limit.",
+        words="Run even if the engine does not hold hosts as asked.",
         sort="switch",
     )
     private: bool = option(

@@ -59,6 +59,7 @@ class JobPlace:
     upcoming: Upcoming = field(default_factory=Upcoming)
     writer: Writer | None = None  # of the job; None: the attempts have their own
     calls: CallTally = field(default_factory=CallTally)  # of agents, before the job was resumed
+    finished: frozenset[str] = frozenset()  # keys of the attempts that were finished by then
     notes: list[tuple[str, Mapping[str, Any]]] = field(
         default_factory=list
     )  # for the journal, once it is open

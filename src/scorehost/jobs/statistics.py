@@ -54,6 +54,7 @@ class Figures:
             mean_score=_mean(cells, self._counted, weights),
             n=len(attempts) - left_out,
             errors_as_lowest=as_lowest,
+            errors_provoked=sum(one.provoked for one in attempts),
             errors_left_out=left_out,
             bounds=self._bounds(cells, weights),
             pass_at_k={str(k): _rate(cells, k, pass_at_k, weights) for k in ks(most)},

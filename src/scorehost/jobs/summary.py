@@ -9,6 +9,7 @@ from scorehost.jobs.statistics import Figures
 from scorehost.model.ids import AttemptKey, utc_now
 from scorehost.model.standing import mixed
 from scorehost.model.summary import Group, Groups, JobStatus, Summary
+from scorehost.runs.provoked import provoked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,6 +43,8 @@ def summarise(
     warned: WarningTally | None = None,
 ) -> Summary:
     """The summary of a job in which `attempts` are finished, `carried` of them by an earlier job."""
+    decided = provoked(attempts.values(), plan.subject.tasks)
+    attempts = {key: decided.counted(one) for key, one in attempts.items()}
     whole = _Part()
     tasks: dict[str, _Part] = {}
     submissions: dict[str, _Part] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from scorehost.model import json
 from scorehost.model.frozen import Frozen
 
 Mode = Literal["session", "behavior", "trigger", "judge"]
@@ -135,8 +136,26 @@ class CallRecord(Frozen):
     fault: Fault | None
 
 
+def object_text(output: Any) -> bool:
+    """Whether a session's output can be read as the object that most evaluators ask for."""
+    if not isinstance(output, str):
+        return True
+    data = output.encode("utf-8", "surrogatepass")
+    try:
+        return isinstance(json.parse(data, max_bytes=len(data)), dict)
+    except json.BadJson:
+        return False
+
+
+def readable(reply: Reply | None) -> bool:
+    """Whether a reply holds what its mode is asked for, as far as that can be told."""
+    return reply is None or reply.output is None or object_text(reply.output)
+
+
 class RoleUsage(Frozen):
-    """What the calls of a role used. `missing_counts`: replies that did not say their tokens."""
+    """What the calls of a role used. `missing_counts`: replies without their tokens. `unknown`: calls
+    that ended without a word of it (no reply, or cut off), which is not 0.
+    """
 
     calls: int = 0
     tries: int = 0
@@ -144,6 +163,7 @@ class RoleUsage(Frozen):
     output_tokens: int = 0
     cached_input_tokens: int = 0
     missing_counts: int = 0
+    unknown: int = 0
     seconds: float = 0.0
 
 
@@ -165,5 +185,6 @@ def _plus(usage: RoleUsage, record: CallRecord) -> RoleUsage:
         output_tokens=usage.output_tokens + sum(one.output_tokens or 0 for one in told),
         cached_input_tokens=usage.cached_input_tokens + sum(one.cached_input_tokens or 0 for one in told),
         missing_counts=usage.missing_counts + len(missing),
+        unknown=usage.unknown + (not told),
         seconds=usage.seconds + record.duration_seconds,
     )

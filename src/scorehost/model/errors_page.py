@@ -17,8 +17,9 @@ the **kind**, and whose fault that is (**blame**). The set of kinds is closed: w
 one of these, and what nobody foresaw is `internal`.
 
 What an ERROR does to a mean follows from blame and phase. Blame `submission`, and blame `dataset` in the
-phase `evaluate`, count as the lowest score: nobody gains by breaking an evaluator. All others are left out;
-their number stands beside the mean, and its bounds show what they could have changed.
+phase `evaluate`, count as the lowest score: nobody gains by breaking an evaluator. So do ERRORs that the work
+can have provoked (below). All others are left out; their number stands beside the mean, and its bounds show
+what they could have changed.
 
 A **retryable** kind is tried again by itself, `--retry-errors N` times, but not where submitted code had run
 and could have been the cause. Every kind can be run again by hand: `scorehost run --resume JOB --rerun
@@ -28,9 +29,38 @@ _COLUMNS = ("kind", "phases", "retryable", "what happened", "what to do")
 _ORDER = (Blame.SUBMISSION, Blame.DATASET, Blame.ENVIRONMENT, Blame.ENGINE, Blame.ADAPTER, Blame.SCOREHOST)
 
 
+_PROVOKED = """
+## What the work can have provoked
+
+Work that is judged can make its judge fail: too long for any context, a text that makes it go on for ever, or
+trips a filter. A judge that is broken fails in the same ways; what tells them apart is whether it works for
+others. Such an attempt is always ERROR, with no score. What it counts as in `mean_score` is decided over the
+whole job, from its results:
+
+| the attempt ended by | and | it counts |
+|---|---|---|
+| {kinds} | the same role answered another call of the job | as the lowest score; `errors_provoked` has their
+number | | the same | the role answered no call of the job | not; the job says so | | `share_spent` | another
+submission that asked agents got along with its share | as the lowest score | | `share_spent` | no other did:
+the limit is too low | not | | any other kind of blame adapter, environment or engine | | not: the machine's
+troubles hurt nobody |
+
+In the run phase the same holds for what makes the submission. Kinds of jobs whose means would say something
+else with such an ERROR as the lowest score (`provoked: incomplete` of the task in job.json) leave it out, and
+are `incomplete`.
+
+An evaluator that catches a failed call cannot PASS by that: PASS becomes ERROR of the kind that it caught (of
+several, of one that can be provoked), unless the task says `evaluation.tolerate_agent_faults: true`. FAIL
+stands: the evaluator was told, and decided.
+"""
+
+
 def page() -> str:
     """The text of docs/errors.md."""
-    return _HEAD + "".join(_section(blame) for blame in _ORDER)
+    kinds = ", ".join(
+        f"`{kind}`" for kind, facts in KINDS.items() if facts.provocable and kind != "share_spent"
+    )
+    return _HEAD + _PROVOKED.format(kinds=kinds) + "".join(_section(blame) for blame in _ORDER)
 
 
 def _section(blame: Blame) -> str:

@@ -38,6 +38,8 @@ class KindFacts(NamedTuple):
 
     `phases` are those that it can come from; `meaning` says what happened, `hint` what to do about it.
     `retryable` kinds are proven to be nobody's doing who hands in or writes tasks: they may be tried again.
+    `provocable` kinds can be brought about by what was handed in: `scorehost.runs.provoked` decides, over a
+    whole job, whether they were.
     """
 
     blame: Blame
@@ -45,6 +47,7 @@ class KindFacts(NamedTuple):
     meaning: str
     hint: str
     retryable: bool = False
+    provocable: bool = False
 
 
 _EVERY = tuple(Phase)
@@ -213,6 +216,7 @@ KINDS: dict[str, KindFacts] = {
         _ASKED,
         "A reply is not the one JSON object that its mode asks for.",
         "Run `scorehost adapter test` with the role's command: it says what is wrong with the reply.",
+        provocable=True,
     ),
     "adapter_provenance": KindFacts(
         Blame.ADAPTER,
@@ -237,18 +241,34 @@ KINDS: dict[str, KindFacts] = {
         _ASKED,
         "An adapter printed more than a reply or its log may have.",
         "Print one JSON object on stdout, and less on stderr.",
+        provocable=True,
     ),
     "adapter_truncated": KindFacts(
         Blame.ADAPTER,
         _ASKED,
         "The model stopped at its token limit, so its reply is not whole.",
         "Raise the limit in the role's parameters, or ask for less.",
+        provocable=True,
+    ),
+    "adapter_refused": KindFacts(
+        Blame.ADAPTER,
+        _ASKED,
+        "The provider refuses this very request: too long, a content filter, an HTTP status that blames it.",
+        "Read the reply of the call; ask for less, or bind the role to a model with a larger context.",
+        provocable=True,
     ),
     "budget_spent": KindFacts(
         Blame.ENVIRONMENT,
         _ASKED,
         "The job had no calls or tokens left (`--max-calls`, `--max-tokens`), and that was not caught.",
         "Go on with --resume, a higher limit, and --rerun error:budget_spent.",
+    ),
+    "share_spent": KindFacts(
+        Blame.ENVIRONMENT,
+        _ASKED,
+        "The submission had used up its share of the job's calls or tokens, and that was not caught.",
+        "Go on with --resume, a higher limit, and --rerun error:share_spent.",
+        provocable=True,
     ),
     "internal": KindFacts(
         Blame.SCOREHOST,
@@ -269,7 +289,10 @@ Kind = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": l
 
 
 class Failure(Frozen):
-    """`error` of result.json. `message` never holds an exception's text, a source line, or gold."""
+    """`error` of result.json. `message` never holds an exception's text, a source line, or gold.
+
+    `role`: of a call of an agent that failed, whose it was.
+    """
 
     phase: Phase
     kind: Kind
@@ -277,6 +300,7 @@ class Failure(Frozen):
     message: str
     hint: str
     retryable: bool
+    role: str | None = None
 
 
 def is_agents(kind: str) -> bool:
@@ -285,7 +309,13 @@ def is_agents(kind: str) -> bool:
 
 
 def failure(
-    phase: Phase, kind: str, message: str, *, hint: str = "", retryable: bool | None = None
+    phase: Phase,
+    kind: str,
+    message: str,
+    *,
+    hint: str = "",
+    retryable: bool | None = None,
+    role: str | None = None,
 ) -> Failure:
     """A `Failure` of a declared kind; KeyError for a kind that `KINDS` does not hold.
 
@@ -299,4 +329,5 @@ def failure(
         message=message,
         hint=hint or facts.hint,
         retryable=facts.retryable and retryable is not False,
+        role=role,
     )

@@ -73,6 +73,20 @@ class Versions(Frozen):
     architecture: str | None
 
 
+class AgentCalls(Frozen):
+    """The calls of one role in an attempt: how many were made and, of these, had a reply.
+
+    `unreadable`: replies of sessions that are not one JSON object, which an evaluator may have read as text.
+    `faults`: kinds of failure of the others, and how often; in a result that is PASS or FAIL the evaluator
+    caught them.
+    """
+
+    made: int
+    answered: int
+    unreadable: int = 0
+    faults: dict[str, int] = Field(default_factory=dict)
+
+
 class Result(Frozen):
     """One attempt's outcome. `score` is None exactly when `status` is ERROR.
 
@@ -104,6 +118,7 @@ class Result(Frozen):
     digests: Digests
     versions: Versions
     agent_invocations: int = 0
+    agents: dict[str, AgentCalls] = Field(default_factory=dict, description="calls of agents, by role")
     salt: str | None = Field(
         None, description="random, where metrics hold private values: else this file's hash would tell them"
     )

@@ -75,8 +75,9 @@ class Group(Frozen):
     """The figures of a set of attempts: of a task, a submission, a tag, or the whole job.
 
     `mean_score` rests on `n` attempts, of which `errors_as_lowest` are ERRORs that count as the lowest score;
-    `errors_left_out` are in neither. `pass_at_k` and `pass_power_k` go from k (as text) to a rate, None
-    where a task has fewer than k samples that count, be it none.
+    `errors_provoked` of these were agents that failed at work that can have made them fail, though they
+    answered others. `errors_left_out` are in neither. `pass_at_k` and `pass_power_k` go from k (as text) to a
+    rate, None where a task has fewer than k samples that count, be it none.
     """
 
     planned: int
@@ -86,6 +87,7 @@ class Group(Frozen):
     mean_score: float | None
     n: int
     errors_as_lowest: int
+    errors_provoked: int = 0
     errors_left_out: int
     bounds: Bounds
     pass_at_k: dict[str, float | None]

@@ -6,9 +6,9 @@ import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from scorehost.model.contradictions import contradictions
 from scorehost.model.metrics import unusable_words
 from scorehost.model.summary import WarningsTold
+from scorehost.model.verdicts import contradiction
 from scorehost.runs.private import shown_check, shown_metrics
 from scorehost.runs.reader import BadFile
 from scorehost.runs.reason import reason
@@ -135,11 +135,10 @@ def _warned(job: ReadJob, attempts: Iterable[ReportedAttempt]) -> WarningsTold:
 def _said(job: ReadJob, result: Result, scored: Scored, rows: Iterable[CheckRow]) -> tuple[str, ...]:
     """Its warnings; results of earlier releases lack what can be told from their other keys."""
     task = job.record.tasks.get(scored.key.task_id)
-    contrary: tuple[str, ...] = ()
-    if result.status != "ERROR" and result.score is not None:
-        bounds = None if task is None else task.score_range
-        contrary = contradictions(result.status, result.score, bounds, (row.status for row in rows))
-    return tuple(dict.fromkeys((*result.warnings, *contrary, *unusable_words(scored.unusable))))
+    bounds = None if task is None else task.score_range
+    contrary = contradiction(result.status, result.score, bounds, [row.status for row in rows])
+    words = [contrary] if contrary else []
+    return tuple(dict.fromkeys((*result.warnings, *words, *unusable_words(scored.unusable))))
 
 
 def _message(job: ReadJob) -> str:

@@ -136,9 +136,12 @@ def error_rule(summary: Summary) -> str:
     """How ERRORs stand in the mean; "" when there is none."""
     if not summary.errors:
         return ""
+    number = summary.errors_provoked
+    provoked = f" ({number} by failed calls of an agent that answered others)" if number else ""
     return (
-        f"{summary.errors_as_lowest} count as the lowest score, {summary.errors_left_out} are left out of "
-        "the mean; bounds take every ERROR once as the lowest and once as the highest score."
+        f"{summary.errors_as_lowest} count as the lowest score{provoked}, "
+        f"{summary.errors_left_out} are left out of the mean; "
+        f"bounds take every ERROR once as the lowest and once as the highest score."
     )
 
 

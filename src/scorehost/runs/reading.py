@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from scorehost.errors import UsageError
 from scorehost.runs.claim import is_running
 from scorehost.runs.folder import JobFolder
 from scorehost.runs.journal import FILE, History, read_history
+from scorehost.runs.provoked import Provoked, provoked
 from scorehost.runs.reader import ATTEMPTS, SUMMARY_FILE, BadFile, Reader
 from scorehost.runs.scored import Scored, scored
 from scorehost.runs.soundness import file_faults
@@ -58,8 +59,9 @@ class ReadJob:
     """A job as its folder shows it; `attempts` by task, submission, sample and repeat.
 
     `damaged` says of each attempt that was left out what is wrong with its files; `summary` is None for a job
-    that never came to its end; `running`: somebody was at it when it was read. `faults` says which of the
-    job's own files are gone, cut or not those that its events tell of.
+    that never came to its end; `running`: somebody was at it when it was read; `provoked`: which ERRORs the
+    work itself can have brought about. `faults` says which of the job's own files are gone, cut or not those
+    that its events tell of.
     """
 
     folder: JobFolder
@@ -70,6 +72,7 @@ class ReadJob:
     damaged: tuple[str, ...]
     running: bool = False
     faults: tuple[str, ...] = ()
+    provoked: Provoked = field(default_factory=Provoked)
 
     @property
     def status(self) -> str:
@@ -80,8 +83,7 @@ class ReadJob:
 
     def scored(self, attempt: Attempt) -> Scored:
         """The attempt as figures take it."""
-        task = self.record.tasks.get(attempt.key.task_id)
-        return scored(attempt.result, () if task is None else (metric.id for metric in task.metrics))
+        return self.provoked.counted(_scored(self.record, attempt.result))
 
 
 def read_job(folder: JobFolder) -> ReadJob:
@@ -110,6 +112,7 @@ def read_job(folder: JobFolder) -> ReadJob:
             faults = () if running else file_faults(reader, history, [str(one.key) for one in attempts])
     except BadFile as error:
         raise UsageError(f"The job {folder.path} cannot be read: {error}.") from None
+    kept = [_scored(record, one.result) for one in attempts]
     return ReadJob(
         folder=folder,
         record=record,
@@ -119,7 +122,13 @@ def read_job(folder: JobFolder) -> ReadJob:
         damaged=tuple(damaged),
         running=running,
         faults=faults,
+        provoked=provoked(kept, record.tasks),
     )
+
+
+def _scored(record: JobRecord, result: Result) -> Scored:
+    task = record.tasks.get(result.key.task_id)
+    return scored(result, () if task is None else (metric.id for metric in task.metrics))
 
 
 def sound_result(reader: Reader, name: str, job_id: str, history: History) -> tuple[Result, str]:

@@ -51,7 +51,8 @@ class TaskRecord(Frozen):
     """What a task (a case, an eval) was when the job began, and what its figures need.
 
     `digests` by part: everything that bears on verdicts. `files`: digests that decide nothing, and tell which
-    file a change came from.
+    file a change came from. `provoked`: what becomes of an ERROR that the work itself can have brought about
+    (`scorehost.runs.provoked`): it counts as the lowest score, or leaves the job incomplete.
     """
 
     digests: dict[str, str]
@@ -59,6 +60,7 @@ class TaskRecord(Frozen):
     weight: float = 1.0
     score_range: tuple[float, float] | None = None
     metrics: tuple[MetricRecord, ...] = ()
+    provoked: Literal["lowest", "incomplete"] = "incomplete"
 
 
 class SubmissionRecord(Frozen):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from scorehost.model.result import Result, ScoringDigests, Status
 
 
+_NOBODY: frozenset[str] = frozenset()
+_ROLES: dict[frozenset[str], frozenset[str]] = {}  # one set serves all attempts that asked the same
 _NO_METRICS: Mapping[str, float] = MappingProxyType({})  # one for all attempts
 _NONE_UNUSABLE: Mapping[str, str] = MappingProxyType({})
 
@@ -25,6 +27,8 @@ class Scored:
     """One finished attempt; `metrics` holds the declared ones that are finite numbers.
 
     `unusable` says of the others of an attempt with a verdict what they are instead.
+    `answered`: roles that answered a call of it. `provoked`: an ERROR that the work itself can have brought
+    about, as `scorehost.runs.provoked` decides over the whole job.
     """
 
     key: AttemptKey
@@ -37,14 +41,18 @@ class Scored:
     digests: ScoringDigests | None
     unusable: Mapping[str, str] = field(default_factory=lambda: _NONE_UNUSABLE)
     warnings: int = 0  # how many its result has
+    answered: frozenset[str] = _NOBODY
+    provoked: bool = False
 
     @property
     def counts_as_lowest(self) -> bool:
         """Whether it is an ERROR that counts as the lowest score: nobody gains by crashing an evaluator."""
         if self.error is None:
             return False
-        return self.error.blame is Blame.SUBMISSION or (
-            self.error.blame is Blame.DATASET and self.error.phase is Phase.EVALUATE
+        return (
+            self.provoked
+            or self.error.blame is Blame.SUBMISSION
+            or (self.error.blame is Blame.DATASET and self.error.phase is Phase.EVALUATE)
         )
 
     @property
@@ -69,7 +77,18 @@ def scored(result: Result, declared: Iterable[str]) -> Scored:
         digests=result.digests.scoring,
         unusable=others or _NONE_UNUSABLE,
         warnings=len(result.warnings),
+        answered=_answered(result),
     )
+
+
+def _answered(result: Result) -> frozenset[str]:
+    """Roles whose answers could be used: what a verdict did without was no JSON where none was asked for."""
+    found = frozenset(
+        role
+        for role, calls in result.agents.items()
+        if calls.answered > (0 if result.error is None else calls.unreadable)
+    )
+    return _ROLES.setdefault(found, found)
 
 
 def _seconds(started_at: str, finished_at: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ class CallTally:
 
     usage: dict[str, RoleUsage] = field(default_factory=dict)
     request_ids: set[str] = field(default_factory=set)
+    calls_of: Counter[str] = field(default_factory=Counter)
+    tokens_of: Counter[str] = field(default_factory=Counter)  # by submission, as folders call them
     invalid: list[str] = field(default_factory=list)
     isolation: str | None = None
 
@@ -49,6 +52,9 @@ class CallTally:
         before = self.usage.get(role, RoleUsage())
         added = {name: value + getattr(before, name) for name, value in used}
         self.usage[role] = RoleUsage(**added)
+        submission = key.split("/")[1] if key.count("/") == 2 else ""  # noqa: PLR2004 - task, submission, number
+        self.calls_of[submission] += used.calls
+        self.tokens_of[submission] += used.input_tokens + used.output_tokens
         self.request_ids.update(map(str, fields.get("request_ids") or ()))
         if fields.get("invalidates"):
             self.invalid.append(f"{key}: role {role}, {fields.get('ended')}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,13 +25,17 @@ from scorehost.scoring.locking import check_locked, read_lock
 from scorehost.scoring.planning import plan_score
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterable
+    from pathlib import Path
 
+    from scorehost.calls.shares import Shares
     from scorehost.engine.door import Engine, EngineInfo
     from scorehost.engine.opener import OpenEngine
     from scorehost.jobs.plan import Desk, Plan
     from scorehost.jobs.running import Running
-    from scorehost.jobs.scoring import JobPlace, Score
+    from scorehost.jobs.scoring import Emit, JobPlace, Score
+    from scorehost.model.order import Order
+    from scorehost.model.result import Result
     from scorehost.scoring.asked import ScoreAsked
     from scorehost.scoring.rescore.plan import Images
 
@@ -65,7 +70,7 @@ class ScoreSitting(Sitting[Work]):
         }
 
     @asynccontextmanager
-    async def open(self, plan: Plan[Work], place: JobPlace) -> AsyncIterator[Score[Work]]:  # noqa: ARG002
+    async def open(self, plan: Plan[Work], place: JobPlace) -> AsyncIterator[Score[Work]]:
         """The roles of the chosen tasks bound, hosts ready ahead of need."""
         dataset, running = self.chosen.dataset, self.running
         async with AsyncExitStack() as stack:
@@ -78,6 +83,7 @@ class ScoreSitting(Sitting[Work]):
                     note=lambda kind, fields: place.notes.append((kind, fields)),
                     max_calls=running.max_calls,
                     max_tokens=running.max_tokens,
+                    attempts=Counter(order.key.submission for order in plan.orders),
                 )
             )
             resources = await stack.enter_async_context(
@@ -91,9 +97,12 @@ class ScoreSitting(Sitting[Work]):
                     agents=agents,
                     keep=running.keep,
                     writer=place.writer,
+                    allow_unenforced=running.allow_unenforced,
                 )
             )
-            yield functools.partial(score_attempt, resources)
+            scoring = functools.partial(score_attempt, resources)
+            shares = None if agents is None else agents.shares
+            yield scoring if shares is None else _sharing(scoring, shares, place.finished)
 
     async def ping(self) -> None:
         """Asks the engine for an answer."""
@@ -102,6 +111,22 @@ class ScoreSitting(Sitting[Work]):
     def give_up(self) -> None:
         """Breaks off every call of an engine that hangs."""
         self.engine.give_up()
+
+
+def _sharing(scoring: Score[Work], shares: Shares, finished: Iterable[str]) -> Score[Work]:
+    """The same; what an attempt that is over leaves of its submission's calls and tokens, others may have."""
+    for key in finished:
+        shares.finished(key.split("/")[1], [key])
+
+    async def scored(order: Order[Work], folder: Path, emit: Emit) -> Result:
+        name, key = order.key.submission, str(order.key)
+        shares.begun(name, key)
+        try:
+            return await scoring(order, folder, emit)
+        finally:
+            shares.finished(name, [key])
+
+    return scored
 
 
 @asynccontextmanager

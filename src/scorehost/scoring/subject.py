@@ -110,6 +110,7 @@ def task_record(task: Task, key: GoldKey, *, first: bool = False) -> TaskRecord:
             MetricRecord(id=metric.id, direction=metric.direction, aggregate=metric.aggregate)
             for metric in task.spec.evaluation.metrics
         ),
+        provoked="lowest",  # who makes a judge fail must not be better off than who fails before it
     )
 
 

@@ -1,4 +1,5 @@
-"""What can be seen of an evaluator or run.py without running it: whether it is Python, and has its function.
+"""What can be seen of an evaluator or run.py without running it: whether it is Python, has its function, and
+which key of the task it needs.
 
 Warnings and no problems: the image that runs it may have another Python than this one.
 """
@@ -17,28 +18,31 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 1024 * 1024
 _RUN = "run"
+_SQLITE = "imports sqlite3; a database in a file needs `evaluation.file_locks: true`, one in memory does not"
 
 
 def code_warnings(tasks: Iterable[Task], root: Path) -> Iterator[str]:
-    """A line for each entry file that this Python cannot read, or that lacks its function; once each."""
+    """A line for each entry file that this Python cannot read, that lacks its function, or that imports
+    SQLite where files cannot be locked; once each.
+    """
     entries = dict.fromkeys(entry for task in tasks for entry in _entries(task))
-    for path, function in entries:
-        text = _wrong(path, function)
+    for path, function, file_locks in entries:
+        text = _wrong(path, function, file_locks=file_locks)
         if text:
             shown = path.relative_to(root) if path.is_relative_to(root) else path
             yield f"{shown}{text}"
 
 
-def _entries(task: Task) -> Iterator[tuple[Path, str]]:
+def _entries(task: Task) -> Iterator[tuple[Path, str, bool]]:
     module, _, function = task.spec.evaluation.entrypoint.partition(":")
     path = task.code.get(module.replace(".", "/") + ".py")
     if path is not None:
-        yield path, function
+        yield path, function, task.spec.evaluation.file_locks
     if task.run_script is not None:
-        yield task.run_script, _RUN
+        yield task.run_script, _RUN, True  # its key stands in profiles.yaml
 
 
-def _wrong(path: Path, function: str) -> str:
+def _wrong(path: Path, function: str, *, file_locks: bool) -> str:
     try:
         with path.open("rb") as stream:
             source = stream.read(_MAX_BYTES + 1)
@@ -54,7 +58,23 @@ def _wrong(path: Path, function: str) -> str:
     except (ValueError, RecursionError, MemoryError) as error:
         return f": this Python cannot read it: {error or type(error).__name__}"
     names = {name for node in ast.walk(tree) for name in _bound(node)}
-    return "" if {function, "*"} & names else f": nothing in it is called {function}"
+    if not {function, "*"} & names:
+        return f": nothing in it is called {function}"
+    return "" if file_locks else _locking(tree)
+
+
+def _locking(tree: ast.Module) -> str:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found = any(name.name.partition(".")[0] == "sqlite3" for name in names)
+            case ast.ImportFrom(module=module, level=0):
+                found = (module or "").partition(".")[0] == "sqlite3"
+            case _:
+                continue
+        if found:
+            return f":{node.lineno}: {_SQLITE}"
+    return ""
 
 
 def _bound(node: ast.AST) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scorehost.errors import UsageError
 from scorehost.model import json
 from scorehost.model.canonical import jcs_digest
+from scorehost.model.frozen import as_bound
 
 if TYPE_CHECKING:
     from scorehost.spec.commands import ResolvedCommand
@@ -17,19 +18,19 @@ if TYPE_CHECKING:
 
 def task_digest(spec: TaskSpec, *, first: bool = False) -> str:
     """Over the whole of task.yaml; `first`: as formats `/1` took it. Raises UsageError."""
-    return _digest(spec.task_id, spec.model_dump(mode="json"), first=first)
+    return _digest(spec.task_id, as_bound(spec), first=first)
 
 
 def measure_digests(spec: TaskSpec, *, first: bool = False) -> tuple[str, str]:
     """Over task.yaml without its limits, and over these alone. Raises UsageError."""
-    said = spec.model_dump(mode="json")
+    said = as_bound(spec)
     limits = _digest(spec.task_id, said.pop("limits"), first=first)
     return _digest(spec.task_id, said, first=first), limits
 
 
 def profile_digest(profiles: Profiles, *, first: bool = False) -> str:
     """Over profiles.yaml as it was read. Raises UsageError."""
-    return _digest("profiles.yaml", profiles.model_dump(mode="json"), first=first)
+    return _digest("profiles.yaml", as_bound(profiles), first=first)
 
 
 def role_digest(role: Role, command: ResolvedCommand | None) -> str:

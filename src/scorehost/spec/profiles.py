@@ -25,12 +25,13 @@ class EvaluateHost(Frozen):
 class RunHost(Frozen):
     """The container of the run phase. Its image: environment/Dockerfile of the task, else `docker_image`,
     else that of `evaluate_host`. `network`: one of the engine's, by its name, or none. `tmpfs_mb`: of each
-    writable place.
+    writable place. `file_locks`: as a named environment's.
     """
 
     docker_image: str | None = Field(None, min_length=1)
     network: str = Field("none", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=128)
     tmpfs_mb: int = Field(256, ge=1, le=1_048_576)
+    file_locks: bool = False
 
 
 class EngineChoice(Frozen):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from scorehost.model.frozen import Frozen
+from scorehost.model.frozen import Frozen, Later
 from scorehost.model.limits import HostLimits, Limits
 
 
@@ -51,7 +51,10 @@ class Metric(Frozen):
 
 
 class NamedEnvironment(Frozen):
-    """A named scoring environment: exactly one of `docker_image`, `dockerfile` (relative to the task)."""
+    """A named scoring environment: exactly one of `docker_image`, `dockerfile` (relative to the task).
+
+    `file_locks`: programs may lock parts of files (SQLite); each lock is memory that no limit counts.
+    """
 
     docker_image: str | None = None
     dockerfile: str | None = None
@@ -60,6 +63,7 @@ class NamedEnvironment(Frozen):
     fresh: bool = False
     tmpfs_mb: int = Field(256, ge=1, le=1_048_576)
     tmpfs_exec: bool = False
+    file_locks: bool = False
     shm_mb: int = Field(16, ge=1, le=1_048_576)
     workspace: Literal["readonly", "copy"] = "readonly"
     scratch: tuple[str, ...] = ()
@@ -70,12 +74,15 @@ class NamedEnvironment(Frozen):
 
 
 class Evaluation(Frozen):
-    """How the task is scored."""
+    """How the task is scored. `file_locks`: of the evaluator's own host, as a named environment's.
+    `tolerate_agent_faults`: PASS stands though the evaluator caught that a call of an agent failed.
+    """
 
     runtime: Literal["python"] = "python"
     entrypoint: str = "evaluator:evaluate"
     network: Literal["none"] = "none"
     tmpfs_mb: int = Field(32, ge=1, le=1_048_576)
+    file_locks: bool = False
     inputs: tuple[InputRow, ...] | None = None
     output: Output = Output()
     metrics: tuple[Metric, ...] = ()
@@ -83,6 +90,7 @@ class Evaluation(Frozen):
     environments: dict[str, NamedEnvironment] = Field(default_factory=dict)
     evaluator_environment: str | None = None
     shared_context: tuple[str, ...] = ()
+    tolerate_agent_faults: Annotated[bool, Later()] = False
 
 
 class TaskBody(Frozen):
