@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from scorehost_sdk.checks import evaluation_check
+from scorehost_sdk.checks import check, evaluation_check
 from scorehost_sdk.faults import (
     AdapterFault,
+    ArgumentError,
     HostLost,
     LimitReached,
     ReplyError,
     ScoringError,
+    SubmissionError,
     SubmissionFault,
     UnknownEnvironment,
     UnknownRole,
@@ -22,11 +24,13 @@ if TYPE_CHECKING:
     from scorehost_sdk.agents import Agent, AsyncAgent, AsyncSession, Session
     from scorehost_sdk.calls import untrusted
     from scorehost_sdk.context import AsyncContext, Context
+    from scorehost_sdk.instances import as_instance
     from scorehost_sdk.replies import Judgement, Reply
 
 __all__ = [
     "AdapterFault",
     "Agent",
+    "ArgumentError",
     "AsyncAgent",
     "AsyncContext",
     "AsyncProcess",
@@ -43,14 +47,18 @@ __all__ = [
     "Scoring",
     "ScoringError",
     "Session",
+    "SubmissionError",
     "SubmissionFault",
     "UnknownEnvironment",
     "UnknownRole",
+    "as_instance",
+    "check",
     "evaluation_check",
     "untrusted",
 ]
 
 _LATER = {
+    "as_instance": "instances",
     "untrusted": "calls",
     "Agent": "agents",
     "AsyncAgent": "agents",

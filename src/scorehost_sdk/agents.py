@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scorehost_sdk import requests
-from scorehost_sdk.faults import LimitReached, ScoringError
+from scorehost_sdk.faults import LimitReached, ScoringError, UnknownEnvironment
 from scorehost_sdk.replies import Judgement, Reply
 
 TYPE_CHECKING = False
@@ -17,10 +17,26 @@ if TYPE_CHECKING:
 MAX_TEXT = 4 * 1024 * 1024  # bytes of a prompt, or of all texts of one judgement
 
 
+_NOT_SAID: Any = object()
+
+
 class _Shared:
-    def __init__(self, link: Link, roles: Sequence[str]) -> None:
+    def __init__(self, link: Link, roles: Sequence[str], environments: Sequence[str] = ()) -> None:
         self._link = link
+        self._environments = tuple(environments)
         self.roles = tuple(roles)
+
+    def _place(self, environment: Any) -> Optional[str]:
+        """Where a session is; UnknownEnvironment when that has to be said, and was not."""
+        if environment is not _NOT_SAID:
+            return environment  # type: ignore[no-any-return] # looked at when it opens
+        if self._environments:
+            known = " or ".join(f"environment={name!r}" for name in self._environments)
+            raise UnknownEnvironment(
+                f"This task has named scoring environments: say {known} for a session that may work there, or"
+                " environment=None for one that works in none."
+            )
+        return None
 
 
 class Agent(_Shared):
@@ -31,9 +47,12 @@ class Agent(_Shared):
     that is not allowed.
     """
 
-    def session(self, role: str, *, environment: Optional[str] = None) -> Session:
-        """A conversation with `role`, from `with` to its end; with `environment` it may work in that host."""
-        return Session(self._link, role, environment)
+    def session(self, role: str, *, environment: Optional[str] = _NOT_SAID) -> Session:
+        """A conversation with `role`, from `with` to its end; with `environment` it may work in that host.
+
+        A task that has named environments says one, or None for a session that works in none.
+        """
+        return Session(self._link, role, self._place(environment))
 
 
 class AsyncAgent(_Shared):
@@ -42,11 +61,11 @@ class AsyncAgent(_Shared):
     Raises as `Agent` does.
     """
 
-    def session(self, role: str, *, environment: Optional[str] = None) -> AsyncSession:
+    def session(self, role: str, *, environment: Optional[str] = _NOT_SAID) -> AsyncSession:
         """A conversation with `role`, from `async with` to its end; with `environment` it may work in that
-        host.
+        host. A task that has named environments says one, or None for a session that works in none.
         """
-        return AsyncSession(self._link, role, environment)
+        return AsyncSession(self._link, role, self._place(environment))
 
 
 class _Talk:

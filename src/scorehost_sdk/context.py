@@ -6,10 +6,12 @@ import base64
 import os
 import shutil
 import stat
+import sys
 from pathlib import Path
 
 from scorehost_sdk import requests
 from scorehost_sdk.agents import Agent, AsyncAgent
+from scorehost_sdk.returned import Rejected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,17 +24,40 @@ if TYPE_CHECKING:
 PART = (
     512 * 1024
 )  # a part stands in memory several times on its way, and memory is what a run phase has least of
+_SAID = 200  # characters of why run.py says that it failed
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def context(link: Link, given: Dict[str, Any], waits: bool, root: str) -> Union[Context, AsyncContext]:
     """The context of a run phase in the host's folder `root`; the task's data is laid into its workspace."""
-    made = (AsyncContext if waits else Context)(link, given, root)
+    made: Union[Context, AsyncContext]
+    if given["layout"] == "ageval":
+        from ageval_sdk.context import PlainRunContext, RunContext  # noqa: PLC0415 - few tasks need it
+
+        made = (RunContext if waits else PlainRunContext)(link, given, root)
+    else:
+        made = (AsyncContext if waits else Context)(link, given, root)
     staged = os.path.join(root, ".scorehost", "workspace")
     if os.path.isdir(staged):
         shutil.copytree(staged, made.workspace, dirs_exist_ok=True, copy_function=_copied)
         os.chmod(made.workspace, 0o700)
     return made
+
+
+def finished(made: Union[Context, AsyncContext], value: Any, root: str) -> None:
+    """Takes what run.py returned; Rejected when it says that it failed.
+
+    After a call that an agent's side did not answer, that is the failure: no run.py can be blamed for it.
+    """
+    rest = getattr(made, "hand_over_the_rest", None)
+    if rest is not None:
+        rest(root)
+    if getattr(value, "status", "") == "failed":
+        sessions = sys.modules.get("ageval_sdk.sessions")
+        fault = getattr(sessions, "last_fault", "")
+        said = str(getattr(value, "text", ""))[:_SAID]
+        text = f"run.py gave up ({said})" if said else "run.py gave up"
+        raise Rejected(fault or "evaluator_exception", text)
 
 
 def _copied(source: str, target: str) -> None:

@@ -1,5 +1,11 @@
 """What scoring and agents raise in an evaluator."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Tuple
+
 # What an AdapterFault or a LimitReached can have as its `kind`: a kind of ERROR, when nobody catches it.
 AGENT_KINDS = (
     "adapter_timeout",
@@ -19,6 +25,10 @@ AGENT_KINDS = (
 
 class ScoringError(Exception):
     """A scoring host could not do what was asked, for a reason that is not the submission's."""
+
+
+class ArgumentError(ScoringError):
+    """An argument of an untrusted call is not plain data: a mistake of the evaluator's own."""
 
 
 class UnknownEnvironment(ScoringError):
@@ -69,3 +79,15 @@ class SubmissionFault(Exception):
 
     Uncaught it makes an ERROR of blame submission.
     """
+
+
+class SubmissionError(SubmissionFault):
+    """Submitted code raised an exception that is not built in: no breach, and the code can be called on.
+
+    `type_name` is its name, `lineage` the names of it and its base classes, `text` what it says; all three
+    are the submission's claims. Uncaught it makes an ERROR of blame submission.
+    """
+
+    def __init__(self, type_name: str, text: str = "", lineage: Tuple[str, ...] = ()) -> None:
+        super().__init__(f"it raised {type_name}" + (f": {text}" if text else ""))
+        self.type_name, self.text, self.lineage = type_name, text, lineage

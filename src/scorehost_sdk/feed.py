@@ -27,9 +27,9 @@ _MOST_FILES = 1024  # more than the controller allows to such a file system
 def load(read: Callable[[int], bytes], root: str) -> None:
     """Lays out what `read(size)` gives below `root`, which this user can write.
 
-    Four bytes of length, JSON `{"folders": [path], "files": [[path, size, executable]]}`, then the contents,
-    one after another. Files become 0444 (0555 what may be executed). Folders stay 0755, since a copy of one
-    has to take files; that the original takes none is what `fill` sees to.
+    Four bytes of length, JSON `{"folders": [path], "files": [[path, size, executable]], "links": [[path,
+    target]]}`, then the contents, one after another. Files become 0444 (0555 what may be executed). Folders
+    stay 0755, since a copy of one has to take files; that the original takes none is what `fill` sees to.
     """
     header: Dict[str, Any] = json.loads(read(int.from_bytes(read(4), "big")).decode("ascii"))
     made: Set[str] = set()
@@ -45,6 +45,9 @@ def load(read: Callable[[int], bytes], root: str) -> None:
             os.fchmod(descriptor, 0o555 if executable else 0o444)
         finally:
             os.close(descriptor)
+    for path, target in header.get("links", ()):
+        _make(root, path.rpartition("/")[0], made)
+        os.symlink(target, os.fsencode(root + "/" + path))
 
 
 def tick() -> int:

@@ -104,6 +104,15 @@ class LocalProcess:
         self.close_stdin()
         return ended(code if code >= 0 else 128 - code, stdout, stderr, time.monotonic() - self._began)
 
+    def cpu_seconds(self) -> float:
+        """CPU time that it has used, with what its ended children have."""
+        try:
+            with open(f"/proc/{self._process.pid}/stat", "rb") as file:
+                ticks = file.read().rpartition(b")")[2].split()[11:15]
+        except OSError:
+            return 0.0
+        return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
     def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, 9)

@@ -55,14 +55,16 @@ _RAISES = {
 
 
 class Names:
-    """The scoring environments of the task; `single`: there is no map, None means beside the evaluator."""
+    """The scoring environments of the task; `single`: there is no map, None means beside the evaluator, and
+    `any_name` lets every name mean that too.
+    """
 
-    def __init__(self, environments: Sequence[str], single: bool) -> None:
-        self._environments, self._single = tuple(environments), single
+    def __init__(self, environments: Sequence[str], single: bool, any_name: bool = False) -> None:
+        self._environments, self._single, self._any = tuple(environments), single, any_name
 
     def check(self, name: Optional[str]) -> Optional[str]:
-        """`name` itself; UnknownEnvironment when nothing has it, before anything is started."""
-        if name is None and self._single:
+        """`name` as it is asked for; UnknownEnvironment when nothing has it, before anything is started."""
+        if self._single and (name is None or (self._any and isinstance(name, str))):
             return None
         if isinstance(name, str) and name in self._environments:
             return name
@@ -217,6 +219,13 @@ def send(process: int, content: Content) -> Steps[None]:
 def reset(name: Optional[str]) -> Steps[None]:
     """A clean host under that name."""
     yield {"kind": "reset", "name": name}, ()
+
+
+def cpu_seconds(name: Optional[str]) -> Steps[Optional[float]]:
+    """CPU time that a running host has used by the kernel's count; None where that cannot be told."""
+    value = yield {"kind": "cpu", "name": name}, ()
+    used: Optional[float] = value["seconds"]
+    return used
 
 
 def write_file(name: Optional[str], path: str, content: Content) -> Steps[None]:

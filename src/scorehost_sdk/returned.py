@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _LONGEST_INT_BITS = 14_280  # below 4,300 digits, which is what Python's own JSON reader takes
 _CHECK_DEPTH = 32
 _SHOWN_CHARACTERS = 40
+_LOST = "_unserializable"  # in place of a row that JSON cannot hold
 
 
 class Rejected(Exception):
@@ -46,7 +47,7 @@ class Plain:
         if isinstance(value, (int, float)):
             return self._copy_number(value, place)
         if not isinstance(value, (dict, list, tuple)):
-            raise Rejected("invalid_result", f"{place} is {_article(value)}, which JSON cannot hold")
+            return self._copy_held(value, place, level)
         if level >= self._depth:
             raise Rejected("invalid_result", f"{place} is nested deeper than {self._depth} levels")
         self._spend(2, place)
@@ -57,6 +58,13 @@ class Plain:
             self._spend(1, place)
             copies.append(self.copy(value[index], f"{place}[{index}]", level + 1))
         return copies
+
+    def _copy_held(self, value: Any, place: str, level: int) -> Any:
+        """What a scalar or an array of numpy holds, or what has its `dtype` and `tolist`."""
+        held = value.tolist() if hasattr(type(value), "dtype") and hasattr(type(value), "tolist") else value
+        if type(held) not in (bool, int, float, str, list):
+            raise Rejected("invalid_result", f"{place} is {_article(value)}, which JSON cannot hold")
+        return self.copy(held, place, level)
 
     def _copy_number(self, value: float, place: str) -> Union[int, float]:
         if isinstance(value, float):
@@ -122,22 +130,40 @@ def checked(value: Any, limits: Dict[str, int]) -> Dict[str, Any]:
 
 def _checked_rows(rows: Any, limits: Dict[str, int]) -> List[Any]:
     if not isinstance(rows, (list, tuple)):
-        return [{"_unserializable": 0, "reason": f"checks is {_article(rows)}, not a list"}]
+        return [{_LOST: 0, "reason": f"checks is {_article(rows)}, not a list"}]
+    budget = RowBudget(limits)
     kept: List[Any] = []
-    left = limits["checks_bytes"]
     for index in range(len(rows)):
-        if index >= limits["checks_rows"]:
-            kept.append({"_unserializable": index, "reason": f"more than {index} rows"})
+        kept += budget.plain(rows[index])
+        if budget.spent:
             break
-        try:
-            row = Plain(limits["checks_bytes"], _CHECK_DEPTH).copy(rows[index], "the row")
-        except Rejected as problem:
-            row = {"_unserializable": index, "reason": problem.text}
-        size = len(json.dumps(row, ensure_ascii=False).encode("utf-8"))
-        if size > left:
-            text = f"rows from here on are more than {limits['checks_bytes']} bytes in all"
-            kept.append({"_unserializable": index, "reason": text})
-            break
-        left -= size
-        kept.append(row)
     return kept
+
+
+class RowBudget:
+    """Copies rows of checks one by one, within the limits of all of them."""
+
+    def __init__(self, limits: Dict[str, int]) -> None:
+        self._limits = limits
+        self._left, self._rows = limits["checks_bytes"], 0
+        self.spent = False
+
+    def plain(self, row: Any) -> List[Dict[str, Any]]:
+        """The row, or what says why it is lost; nothing once that has been said of all that follow."""
+        if self.spent:
+            return []
+        index, most = self._rows, self._limits["checks_bytes"]
+        self._rows += 1
+        self.spent = index >= self._limits["checks_rows"]
+        if self.spent:
+            return [{_LOST: index, "reason": f"more than {index} rows"}]
+        try:
+            copy = Plain(most, _CHECK_DEPTH).copy(row, "the row")
+        except Rejected as problem:
+            copy = {_LOST: index, "reason": problem.text}
+        size = len(json.dumps(copy, ensure_ascii=False).encode("utf-8"))
+        self.spent = size > self._left
+        if self.spent:
+            return [{_LOST: index, "reason": f"rows from here on are more than {most} bytes in all"}]
+        self._left -= size
+        return [copy]

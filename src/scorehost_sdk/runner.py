@@ -58,19 +58,32 @@ def _take_streams() -> Tuple[int, int]:
 
 def _argument(channel: Channel, start: Dict[str, Any], waits: bool) -> Any:
     """What the task's function is given: `inputs`, or the context of the run phase."""
+    from scorehost_sdk import present
+
     inputs = start["inputs"]
+    present.link, present.phase = channel, start["phase"]
     if start["phase"] == "run":
         from scorehost_sdk.context import context
 
         return context(channel, inputs, waits, _ROOT)
+    from scorehost_sdk.checks import tell_by
+    from scorehost_sdk.returned import RowBudget
     from scorehost_sdk.scoring import AsyncScoring, Scoring
 
+    budget = RowBudget(start["limits"])
+
+    def tell(row: Dict[str, Any]) -> None:
+        for each in budget.plain(row):
+            channel.post({"kind": "check", "row": each})
+
+    tell_by(tell)
     flavour = AsyncScoring if waits else Scoring
-    inputs["scoring"] = flavour(channel, tuple(start["environments"]), start["single"], start["gold"])
+    names = tuple(start["environments"])
+    inputs["scoring"] = flavour(channel, names, start["single"], start["gold"], start["any_name"])
     if start["roles"]:
         from scorehost_sdk.agents import Agent, AsyncAgent
 
-        inputs["agent"] = (AsyncAgent if waits else Agent)(channel, start["roles"])
+        inputs["agent"] = (AsyncAgent if waits else Agent)(channel, start["roles"], start["environments"])
     return inputs
 
 
@@ -82,9 +95,19 @@ def _evaluate(channel: Channel, start: Dict[str, Any]) -> Any:
     from scorehost_sdk.flavour import is_coroutine_function
 
     waits = is_coroutine_function(function)
-    value = function(_argument(channel, start, waits))
-    if not waits and not hasattr(value, "__await__"):
+    given = _argument(channel, start, waits)
+    value = function(given)
+    if waits or hasattr(value, "__await__"):
+        value = _awaited(value)
+    if start["phase"] != "run":
         return value
+    from scorehost_sdk.context import finished
+
+    finished(given, value, _ROOT)
+    return {}
+
+
+def _awaited(value: Any) -> Any:
     import asyncio
 
     async def wait() -> Any:
@@ -144,6 +167,7 @@ def _agent_kind(error: BaseException) -> Optional[Tuple[str, str]]:
 def _failure(error: BaseException, who: str) -> Dict[str, Any]:
     """The `error` of a `failed` frame, and the traceback in the log."""
     from scorehost_sdk.returned import Rejected, type_name
+    from scorehost_sdk.shortage import words
 
     if isinstance(error, Rejected):
         return {"kind": error.kind, "type": "", "place": "", "message": error.text[:2000]}
@@ -161,7 +185,7 @@ def _failure(error: BaseException, who: str) -> Dict[str, Any]:
     kind, text = _agent_kind(error) or _kind(error)
     name, place = type_name(type(error)), _place(error)[:1000]
     where = f" at {place}" if place else ""
-    text = f"{text}: {name}{where}".replace("the evaluator", who, 1)
+    text = f"{text}: {name}{where}{words(error)}".replace("the evaluator", who, 1)
     return {"kind": kind, "type": name, "place": place, "message": text}
 
 
@@ -172,7 +196,8 @@ def _main() -> NoReturn:
     import scorehost_sdk.faults
     import scorehost_sdk.flavour
     import scorehost_sdk.returned
-    import scorehost_sdk.scoring  # noqa: F401
+    import scorehost_sdk.scoring
+    import scorehost_sdk.shortage  # noqa: F401
     from scorehost_sdk.keeper import keep
     from scorehost_sdk.signed import Signed
 

@@ -34,11 +34,17 @@ _READ_BYTES = 64 * 1024 * 1024
 
 class _Shared:
     def __init__(
-        self, link: Link, environments: Sequence[str], single: bool, gold: Sequence[str] = ()
+        self,
+        link: Link,
+        environments: Sequence[str],
+        single: bool,
+        gold: Sequence[str] = (),
+        any_name: bool = False,
     ) -> None:
-        self._link = link
-        self._names = requests.Names(environments, single)
-        self._single = single
+        self.link = link
+        self._names = requests.Names(environments, single, any_name)
+        self._any_name = any_name
+        self.single = single  # no environment is declared: work goes beside the evaluator
         self._log_lines = 0
         self.environments = tuple(environments)
         self.with_gold = frozenset(gold)  # those that hold the gold set
@@ -48,7 +54,7 @@ class _Shared:
         self._log_lines += 1
         if self._log_lines <= _LOG_LINES:
             line = str(text).encode("utf-8", "backslashreplace").decode("utf-8")
-            self._link.post({"kind": "log", "text": line[:_LOG_CHARACTERS]})
+            self.link.post({"kind": "log", "text": line[:_LOG_CHARACTERS]})
 
 
 class Scoring(_Shared):
@@ -73,26 +79,26 @@ class Scoring(_Shared):
         steps = requests.run(
             self._names.check(name), argv, stdin=stdin, env=env, workdir=workdir, timeout=timeout
         )
-        return requests.drive(self._link, steps)
+        return requests.drive(self.link, steps)
 
     def open(
         self, name: Optional[str], argv: Argv, *, env: Environment = None, workdir: Optional[str] = None
     ) -> Process:
         """Starts a program that goes on running; a context manager that ends it."""
-        number = requests.drive(self._link, requests.start(self._names.check(name), argv, env, workdir))
-        return Process(self._link, number)
+        number = requests.drive(self.link, requests.start(self._names.check(name), argv, env, workdir))
+        return Process(self.link, number)
 
     def reset(self, name: Optional[str]) -> None:
         """Replaces host `name` by a clean one; whatever ran in it is gone."""
-        requests.drive(self._link, requests.reset(self._names.check(name)))
+        requests.drive(self.link, requests.reset(self._names.check(name)))
 
     def write_file(self, name: Optional[str], path: str, content: Content) -> None:
         """Writes a file to a writable place of host `name`, such as below /attempt/output or /tmp."""
-        requests.drive(self._link, requests.write_file(self._names.check(name), path, content))
+        requests.drive(self.link, requests.write_file(self._names.check(name), path, content))
 
     def read_file(self, name: Optional[str], path: str, *, max_bytes: int = _READ_BYTES) -> bytes:
         """The bytes of a file of host `name`; LimitReached past `max_bytes`."""
-        return requests.drive(self._link, requests.read_file(self._names.check(name), path, max_bytes))
+        return requests.drive(self.link, requests.read_file(self._names.check(name), path, max_bytes))
 
 
 class AsyncScoring(_Shared):
@@ -104,7 +110,8 @@ class AsyncScoring(_Shared):
     @property
     def blocking(self) -> Scoring:
         """The plain flavour; its calls hold up the event loop unless they are made in a thread."""
-        return Scoring(self._link, self.environments, self._single, tuple(self.with_gold))
+        gold = tuple(self.with_gold)
+        return Scoring(self.link, self.environments, self.single, gold, self._any_name)
 
     async def exec(
         self,
@@ -120,23 +127,23 @@ class AsyncScoring(_Shared):
         steps = requests.run(
             self._names.check(name), argv, stdin=stdin, env=env, workdir=workdir, timeout=timeout
         )
-        return await requests.adrive(self._link, steps)
+        return await requests.adrive(self.link, steps)
 
     def open(
         self, name: Optional[str], argv: Argv, *, env: Environment = None, workdir: Optional[str] = None
     ) -> AsyncProcess:
         """A program that goes on running, from `async with` to its end."""
-        return AsyncProcess(self._link, requests.start(self._names.check(name), argv, env, workdir))
+        return AsyncProcess(self.link, requests.start(self._names.check(name), argv, env, workdir))
 
     async def reset(self, name: Optional[str]) -> None:
         """Replaces host `name` by a clean one; whatever ran in it is gone."""
-        await requests.adrive(self._link, requests.reset(self._names.check(name)))
+        await requests.adrive(self.link, requests.reset(self._names.check(name)))
 
     async def write_file(self, name: Optional[str], path: str, content: Content) -> None:
         """Writes a file to a writable place of host `name`, such as below /attempt/output or /tmp."""
-        await requests.adrive(self._link, requests.write_file(self._names.check(name), path, content))
+        await requests.adrive(self.link, requests.write_file(self._names.check(name), path, content))
 
     async def read_file(self, name: Optional[str], path: str, *, max_bytes: int = _READ_BYTES) -> bytes:
         """The bytes of a file of host `name`; LimitReached past `max_bytes`."""
         steps = requests.read_file(self._names.check(name), path, max_bytes)
-        return await requests.adrive(self._link, steps)
+        return await requests.adrive(self.link, steps)

@@ -16,22 +16,38 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from scorehost_sdk.agents import Agent, AsyncAgent
+from scorehost_sdk.checks import tell_by
 from scorehost_sdk.faults import ScoringError
 from scorehost_sdk.flavour import is_coroutine_function
 from scorehost_sdk.local_agents import LocalAgents
 from scorehost_sdk.local_process import LocalProcess, ended
+from scorehost_sdk.local_task import read_task
+from scorehost_sdk.returned import Rejected, RowBudget, checked
 from scorehost_sdk.scoring import AsyncScoring, Scoring
+from scorehost_sdk.verdict import MAX_ROW_BYTES, MAX_ROWS, METRICS_BYTES, METRICS_DEPTH, Rows, Rules, bound
 
 if TYPE_CHECKING:
     from typing import Callable
 
     from scorehost_sdk.local_agents import Player
 
+HARNESS = ("harness.py", "shortage.py", "wire.py")  # what every named host has, too
 _ATTEMPT = "/attempt"
 _EXEC_SECONDS = 120.0
+_LIMITS = {
+    "metrics_bytes": METRICS_BYTES,
+    "metrics_depth": METRICS_DEPTH,
+    "checks_bytes": MAX_ROW_BYTES,
+    "checks_rows": MAX_ROWS,
+}
+
+
+class InvalidResult(ValueError):
+    """What `evaluate` returned is no result: a real attempt would be ERROR, of the kind that stands first."""
 
 
 def run_evaluator(
@@ -40,27 +56,40 @@ def run_evaluator(
     *,
     parameters: Optional[Mapping[str, Any]] = None,
     environments: Union[Iterable[str], Mapping[str, Mapping[str, str]]] = (),
-    entrypoint: str = "evaluator:evaluate",
+    entrypoint: Optional[str] = None,
     targets: Optional[Mapping[str, str]] = None,
     extra_gold: Iterable[Union[str, "os.PathLike[str]"]] = (),
     seed: int = 0,
     agents: Optional[Mapping[str, Player]] = None,
-) -> Any:
-    """What `evaluate` of the task in `task_dir` returns for these artifacts; its exceptions pass through.
+) -> Dict[str, Any]:
+    """The verdict on these artifacts by the evaluator of the task in `task_dir`; its exceptions pass through.
 
-    `artifacts` maps ids to content (text or bytes) or to a file or folder (a path object). `targets` says
-    where an artifact lies below /attempt; else it is `artifacts/<id>`, with the file's own suffix.
-    `environments` names the scoring environments, or maps names to variables that their programs get; without
-    any, `exec(None, …)` works. `extra_gold` are folders laid below evaluation/ beside the task's own, such as
-    the dataset's. `agents` plays roles: role -> a function of a prompt that gives the reply (text or an
-    object); for `session.judge` it gets the request as an object and gives (passed or failed, reason).
+    It is what the controller would make of the value that `evaluate` returns, by the same rules: a dict of
+    `status`, `score` (filled in where it is missing), `metrics` and `checks` (with what `check` told).
+    Raises `InvalidResult` for what would be ERROR invalid_result or result_too_large. What would be a warning
+    of the result is a Python warning here.
+
+    task.yaml gives parameters, entrypoint, environments, the range of scores and where each artifact lies;
+    what is given here is laid over it. `artifacts` maps ids to content (text or bytes) or to a file or folder
+    (a path object). `targets` says where an artifact lies below /attempt; without task.yaml it is
+    `artifacts/<id>`, with the file's own suffix. `environments` names the scoring environments, or maps names
+    to variables that their programs get; without any, `exec(None, …)` works. `extra_gold` are folders laid
+    below evaluation/ beside the task's own, such as the dataset's. `agents` plays roles: role -> a function
+    of a prompt that gives the reply (text or an object); for `session.judge` it gets the request as an object
+    and gives (passed or failed, reason).
     """
-    names = {
-        name: dict(environments[name]) if isinstance(environments, Mapping) else {} for name in environments
-    }
     task = os.path.abspath(os.fspath(task_dir))
+    told = read_task(task)
+    names = dict(told.environments)
+    for name in environments:
+        names[name] = dict(environments[name]) if isinstance(environments, Mapping) else names.get(name, {})
+    places = {**(told.targets or {}), **(targets or {})}
+    if told.targets is not None and set(artifacts) - set(places):
+        wrong = ", ".join(sorted(set(artifacts) - set(places)))
+        raise ValueError(f"task.yaml has no artifact {wrong}; it has {', '.join(sorted(told.targets))}")
+    rows = Rows(lambda script: "" if _is_script(task, script) else "is not a file of the task or of shared/")
     with tempfile.TemporaryDirectory(prefix="scorehost-test-") as root:
-        present = lay_out(root, task, artifacts, targets or {}, [os.fspath(path) for path in extra_gold])
+        present = lay_out(root, task, artifacts, places, [os.fspath(path) for path in extra_gold])
         link = LocalLink(root, names, agents or {})
         inputs: Dict[str, Any] = {
             "artifacts": present,
@@ -68,7 +97,7 @@ def run_evaluator(
             "workspace_dir": os.path.join(root, "workspace"),
             "evaluation_dir": os.path.join(root, "evaluation"),
             "output_dir": os.path.join(root, "output"),
-            "parameters": dict(parameters or {}),
+            "parameters": {**told.parameters, **(parameters or {})},
             "inputs": [
                 {"artifact": name, "target": os.path.relpath(path, root)} for name, path in present.items()
             ],
@@ -84,10 +113,39 @@ def run_evaluator(
         }
         if agents:
             inputs["agent"] = tuple(agents)
+        budget, early = RowBudget(_LIMITS), []
+        tell_by(lambda row: early.extend(budget.plain(row)))
         try:
-            return _call(os.path.join(root, "task"), entrypoint, inputs, link, names)
+            value = _call(os.path.join(root, "task"), entrypoint or told.entrypoint, inputs, link, names)
         finally:
+            tell_by(None)
             link.close()
+    return _judged(value, told.rules, rows, early)
+
+
+def _judged(value: Any, rules: Rules, rows: Rows, early: List[Any]) -> Dict[str, Any]:
+    try:
+        rows.take_told(early)
+        verdict = bound(checked(value, _LIMITS), rules, rows)
+    except Rejected as problem:
+        raise InvalidResult(f"{problem.kind}: {problem.text}") from None
+    for text in verdict.warnings:
+        warnings.warn(text, stacklevel=3)
+    return {
+        "status": verdict.status,
+        "score": verdict.score,
+        "metrics": verdict.metrics,
+        "checks": verdict.checks,
+    }
+
+
+def _is_script(task: str, script: str) -> bool:
+    tasks = os.path.dirname(task)
+    places = [os.path.join(task, script)]
+    if script.startswith(("tasks/", "shared/")):
+        places.append(os.path.join(os.path.dirname(tasks), script))
+    inside = not os.path.isabs(script) and ".." not in script.split("/")
+    return inside and any(map(os.path.isfile, places))
 
 
 def lay_out(
@@ -111,8 +169,7 @@ def lay_out(
                 pass
     if os.path.exists(os.path.join(task, "evaluator.py")):
         shutil.copy(os.path.join(task, "evaluator.py"), os.path.join(root, "task"))
-    harness = os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness.py")
-    shutil.copy(harness, os.path.join(root, ".scorehost"))
+    _copy_harness(os.path.join(root, ".scorehost"))
     present = {}
     for name, content in artifacts.items():
         suffix = "" if isinstance(content, (str, bytes)) else os.path.splitext(os.fspath(content))[1]
@@ -129,6 +186,11 @@ def lay_out(
     return present
 
 
+def _copy_harness(folder: str) -> None:
+    for name in HARNESS:
+        shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), folder)
+
+
 def _call(
     folder: str, entrypoint: str, inputs: Dict[str, Any], link: LocalLink, names: Mapping[str, Any]
 ) -> Any:
@@ -143,14 +205,14 @@ def _call(
         )
         if not is_coroutine_function(function):
             inputs["scoring"] = Scoring(link, tuple(names), not names)
-            _with_agent(inputs, Agent, link)
+            _with_agent(inputs, Agent, link, names)
             return function(inputs)
 
         async def wait() -> Any:
             return await function(inputs)
 
         inputs["scoring"] = AsyncScoring(link, tuple(names), not names)
-        _with_agent(inputs, AsyncAgent, link)
+        _with_agent(inputs, AsyncAgent, link, names)
         return asyncio.run(wait())
     finally:
         sys.path.remove(folder)
@@ -161,9 +223,9 @@ def _call(
         sys.modules.update(hidden)
 
 
-def _with_agent(inputs: Dict[str, Any], flavour: Any, link: LocalLink) -> None:
+def _with_agent(inputs: Dict[str, Any], flavour: Any, link: LocalLink, names: Mapping[str, Any]) -> None:
     if "agent" in inputs:
-        inputs["agent"] = flavour(link, inputs["agent"])
+        inputs["agent"] = flavour(link, inputs["agent"], tuple(names))
 
 
 class LocalLink:
@@ -284,6 +346,10 @@ class LocalLink:
 
     def _close(self, _ahead: bytes, *, process: int, **_: Any) -> None:
         self._processes.pop(process)[1].kill()
+
+    def _cpu(self, _ahead: bytes, *, name: Optional[str], **_: Any) -> Dict[str, Optional[float]]:
+        running = [process for owner, process in self._processes.values() if owner == name]
+        return {"seconds": sum(process.cpu_seconds() for process in running)}
 
     def _reset(self, _ahead: bytes, *, name: Optional[str], **_: Any) -> None:
         for owner, running in self._processes.values():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorehost.attempt.binding import Verdict, bind
+from scorehost.attempt.binding import Verdict, bind, bind_told
 from scorehost.errors import AttemptFailed
 from scorehost.model import json
 from scorehost.model.failure import Failure
@@ -49,7 +49,7 @@ def fault(value, output=UNIT) -> tuple[str, str]:
         ({}, "score is an object, not a number"),
         (1.7, "score is 1.7, outside of score_range [0, 1]"),
         (-1, "score is -1, outside of score_range [0, 1]"),
-        (1.0000000000000002, "score is 1.0000000000000002, outside of score_range [0, 1]"),
+        (1.000000002, "score is 1.000000002, outside of score_range [0, 1]"),
         (GOLD, "score is a text of 50 characters, not a number"),
     ],
 )
@@ -123,6 +123,29 @@ def test_an_absent_score_is_the_end_of_the_range(output, status, score, absent):
 def test_a_score_in_range_is_kept_whatever_the_status(score):
     for status in ("PASS", "FAIL"):
         assert bind({"status": status, "score": score}, UNIT, task=HERE).score == score
+
+
+@pytest.mark.parametrize(
+    ("output", "score", "kept"),
+    [
+        (UNIT, 1.0000000000000002, 1.0),  # 0.1 + 0.2 + 0.7 in another order
+        (UNIT, 1 + 9e-10, 1.0),
+        (UNIT, -1e-17, 0.0),
+        (UNIT, 0.9999999999999999, 0.9999999999999999),  # in range: as it is
+        (Output(score_range=(0.0, 100.0)), 100.00000000000001, 100.0),
+        (Output(score_range=(-2.0, 5.0)), -2.0000000000000004, -2.0),
+    ],
+)
+def test_a_score_that_adding_up_put_just_outside_is_the_end_of_the_range(output, score, kept):
+    assert bind({"status": "PASS", "score": score}, output, task=HERE).score == kept
+
+
+def test_a_score_that_is_further_outside_than_that_is_refused_in_any_range():
+    for output, score in (
+        (Output(score_range=(0.0, 1e-6)), 2e-6),
+        (Output(score_range=(0.0, 100.0)), 100.001),
+    ):
+        assert fault({"status": "PASS", "score": score}, output)[0] == "invalid_result"
 
 
 def test_an_open_range_takes_any_finite_number():
@@ -228,14 +251,16 @@ def test_rows_are_kept_up_to_8_mib():
     assert bound.warnings == ("checks: row 8 and what follows was left out: more than 8388608 bytes",)
 
 
-def test_a_script_is_a_file_of_the_dataset_or_its_row_is_left_out(tmp_path):
+def test_a_script_is_a_file_of_the_dataset_or_its_row_is_kept_without_it(tmp_path):
     tasks = tmp_path / "tasks"
     for path in ("t/check.py", "t/lib/more.py", "other/check.py"):
         (tasks / path).parent.mkdir(parents=True, exist_ok=True)
         (tasks / path).write_text("")
     (tmp_path / "outside.py").write_text("")
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "exact.py").write_text("")
     (tasks / "t" / "link.py").symlink_to("../../outside.py")
-    good = ["check.py", "lib/more.py", "tasks/t/check.py", "tasks/other/check.py"]
+    good = ["check.py", "lib/more.py", "tasks/t/check.py", "tasks/other/check.py", "shared/exact.py"]
     bad = [
         "no.py",
         "lib",
@@ -245,16 +270,38 @@ def test_a_script_is_a_file_of_the_dataset_or_its_row_is_left_out(tmp_path):
         "tasks/../outside.py",
         "link.py",
         "tasks/no.py",
+        "shared/no.py",
+        "shared/../outside.py",
     ]
     rows = [{"id": str(n), "status": "PASS", "script": path} for n, path in enumerate([*good, *bad, None])]
     bound = bind({"status": "PASS", "checks": rows}, UNIT, task=tasks / "t")
-    assert [row.script for row in bound.checks] == [*good, None]
+    assert [row.id for row in bound.checks] == [str(n) for n in range(len(rows))]
+    assert [row.script for row in bound.checks] == [*good, *[None] * len(bad), None]
+    without = "is not a file of the dataset's tasks or of shared/; the row was kept without it"
     assert bound.warnings[:2] == (
-        'checks: row 5 was left out: script "no.py" is not a file of the dataset\'s tasks',
-        'checks: row 6 was left out: script "lib" is not a file of the dataset\'s tasks',
+        f'checks: row 6: script "no.py" {without}',
+        f'checks: row 7: script "lib" {without}',
     )
-    assert bound.warnings[2] == 'checks: row 7 was left out: script "" is no path in the dataset: it is empty'
+    empty = 'script "" is no path in the dataset: it is empty; the row was kept without it'
+    assert bound.warnings[2] == f"checks: row 8: {empty}"
     assert len(bound.warnings) == len(bad)
+
+
+def test_rows_told_before_count_and_a_row_of_the_result_replaces_its_namesake():
+    told = [{"id": "a", "status": "FAIL"}, {"id": "b", "status": "PASS"}, {"id": "a", "status": "PASS"}, "x"]
+    value = {"status": "PASS", "checks": [{"id": "b", "status": "SKIP"}, {"id": "c", "status": "PASS"}]}
+    bound = bind(value, UNIT, task=HERE, told=told)
+    assert [(row.id, row.status) for row in bound.checks] == [("a", "FAIL"), ("b", "SKIP"), ("c", "PASS")]
+    assert bound.warnings == (
+        'checks: row 3 of those that check() told was left out: the id "a" stands before',
+        'checks: row 4 of those that check() told was left out: it is "x", not an object',
+    )
+
+
+def test_rows_told_by_an_evaluation_without_a_result_are_judged_by_the_same_rules():
+    checks = bind_told([{"id": "a", "status": "FAIL", "script": "no.py"}, {"id": "b"}], task=HERE)
+    assert [(row.id, row.script) for row in checks.rows] == [("a", None)]
+    assert len(checks.warnings) == 2
 
 
 def test_ten_thousand_bad_rows_make_few_warnings():

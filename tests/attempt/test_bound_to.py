@@ -8,10 +8,11 @@ import pytest
 from hand_ins import spec_of, taken
 
 from scorehost.attempt.digests import TaskTrees, Tools, scoring_digests
-from scorehost.attempt.inputs import evaluator_inputs
+from scorehost.attempt.inputs import evaluator_inputs, run_inputs
 from scorehost.attempt.layout import laid_out
 from scorehost.attempt.work import Work
 from scorehost.errors import AttemptFailed
+from scorehost.model.failure import Phase
 from scorehost.model.ids import AttemptKey
 from scorehost.model.order import Order
 from scorehost.runs.blobs import Blobs
@@ -67,21 +68,21 @@ def test_an_empty_tree_is_present_and_has_its_folder(tmp_path):
     assert layout.workspace.folders == ("code",)
 
 
-@pytest.mark.parametrize(
-    ("key", "seed"),
-    [
-        # sha256sum of "t\ns\n1\n1" and "session-audit\nteam-a\n2\n3": the first 16 hex digits, halved.
-        (AttemptKey(task_id="t", submission="s"), 0x2A7E638ED1FA9AC3 >> 1),
-        (
-            AttemptKey(task_id="session-audit", submission="team-a", sample=2, repeat=3),
-            0x53A6659B8B520397 >> 1,
-        ),
-    ],
-)
-def test_the_seed_is_the_first_63_bits_of_the_sha256_of_its_four_words(tmp_path, hand_in, key, seed):
+KEY = GoldKey(b"k" * 32)
+ATTEMPTS = {
+    # printf of {"format":"scorehost.seed/1","phase":"evaluate","repeat":1,"sample":1,"submission":"s",
+    # "task_id":"t"} in one line
+    # | openssl dgst -sha256 -mac HMAC -macopt hexkey:6b…6b: the first 16 hex digits, halved.
+    AttemptKey(task_id="t", submission="s"): 0x33C7E1239680AC78 >> 1,
+    AttemptKey(task_id="session-audit", submission="team-a", sample=2, repeat=3): 0x3E53D9CAF0A6875C >> 1,
+}
+
+
+@pytest.mark.parametrize(("key", "seed"), ATTEMPTS.items())
+def test_the_seed_is_the_first_63_bits_of_an_hmac_over_which_attempt_it_is(tmp_path, hand_in, key, seed):
     dataset = load_dataset(write_task(tmp_path / "d", "x = 1\n", parameters={"k": [1]}))
     order = Order(key, Work(dataset.tasks["t"], Sample()), number=5)
-    inputs = evaluator_inputs(order, laid_out(spec_of(FILE, TREE), hand_in))
+    inputs = evaluator_inputs(order, laid_out(spec_of(FILE, TREE), hand_in), KEY)
     assert inputs["task"] == {
         "task_id": key.task_id,
         "attempt": 5,
@@ -95,7 +96,18 @@ def test_the_seed_is_the_first_63_bits_of_the_sha256_of_its_four_words(tmp_path,
     assert inputs["run"] == {"status": "submitted", "limit": None}
 
 
-KEY = GoldKey(b"k" * 32)
+def test_who_lacks_the_key_and_who_solves_cannot_tell_the_evaluators_seed(tmp_path):
+    dataset = load_dataset(write_task(tmp_path / "d", "x = 1\n"))
+    order = Order(AttemptKey(task_id="t", submission="s"), Work(dataset.tasks["t"], Sample()))
+    other = AttemptKey(task_id="t", submission="s", repeat=2)
+    seeds = {
+        KEY.seed(order.key, Phase.EVALUATE),
+        KEY.seed(other, Phase.EVALUATE),
+        run_inputs(order, KEY)["task"]["seed"],  # what run.py and whatever plays its roles may know
+        GoldKey(b"K" * 32).seed(order.key, Phase.EVALUATE),
+    }
+    assert len(seeds) == 4
+    assert all(0 < seed < 1 << 63 for seed in seeds)
 
 
 def digests_of(root, images=None):

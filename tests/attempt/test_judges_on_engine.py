@@ -136,7 +136,7 @@ def test_a_reply_that_was_not_made_for_this_job_makes_it_invalid(tmp_path, judge
 def test_garbage_that_the_evaluator_reads_as_an_object_is_the_adapters_fault(tmp_path, garbage):
     evaluator = """
 def evaluate(inputs):
-    with inputs["agent"].session("judge") as session:
+    with inputs["agent"].session("judge", environment=None) as session:
         return {"status": "PASS" if session.invoke("?").flag("ok") else "FAIL"}
 """
     made = piped(tmp_path, f"say(reply(output={garbage!r}))", evaluator=evaluator)
@@ -150,7 +150,7 @@ CAUGHT = """
 from ageval_sdk import AdapterFault
 def evaluate(inputs):
     try:
-        with inputs["agent"].session("judge") as session:
+        with inputs["agent"].session("judge", environment=None) as session:
             session.invoke("?")
     except AdapterFault as fault:
         return {"status": "FAIL", "metrics": {"kind": fault.kind}}
@@ -175,8 +175,9 @@ def evaluate(inputs):
     def opened(*names, **more):
         with agent.session(*names, **more):
             pass
-    trial(UnknownRole, lambda: opened("solver"))
-    trial(UnknownRole, lambda: opened("other"))
+    trial(UnknownRole, lambda: opened("solver", environment=None))
+    trial(UnknownRole, lambda: opened("other", environment=None))
+    trial(UnknownEnvironment, lambda: opened("judge"))
     trial(UnknownEnvironment, lambda: opened("judge", environment="nosuch"))
     with agent.session("judge", environment="audit") as session:
         trial(ScoringError, lambda: scoring.exec("audit", ["true"]))
@@ -198,18 +199,20 @@ def test_what_may_not_be_is_refused_and_costs_nothing(tmp_path):
     assert made.result["status"] == "PASS", made.result["error"]
     raised = made.result["metrics"]["raised"]
     assert [line.partition(":")[0] for line in raised] == [
-        "UnknownRole", "UnknownRole", "UnknownEnvironment",
+        "UnknownRole", "UnknownRole", "UnknownEnvironment", "UnknownEnvironment",
         "ScoringError", "ScoringError", "ScoringError", "LimitReached", "ScoringError",
     ]  # fmt: skip
     assert "bound for the phase run only" in raised[0]
-    assert "limits.agent_invocations" in raised[6]
+    assert "say environment='audit' or environment='verification' for" in raised[2]
+    assert "environment=None for one that works in none" in raised[2]
+    assert "limits.agent_invocations" in raised[7]
     assert made.result["metrics"]["again"] == 0
     assert made.result["agent_invocations"] == 3
 
 
 CONVERSATION = """
 def evaluate(inputs):
-    with inputs["agent"].session("judge") as session:
+    with inputs["agent"].session("judge", environment=None) as session:
         first, second = session.invoke("one"), session.invoke("two")
         found = session.judge(case_id="c", prompt="p", output="o", assertion={"id": "a", "description": "d"})
     return {"status": "PASS" if found.passed else "FAIL",

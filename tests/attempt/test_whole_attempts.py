@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import hmac
 import json
 import os
 import time
@@ -348,12 +349,15 @@ async def test_seeds_and_numbers_reach_the_evaluator(tmp_path, job_id):
         return {"status": "PASS", "metrics": {"task": inputs["task"], "parameters": inputs["parameters"]}}
     """
     done = await scored(tmp_path, job_id, evaluator, parameters={"k": [1, None, "é"]})
+    words = '"repeat":1,"sample":1,"submission":"s","task_id":"t"'
+    message = f'{{"format":"scorehost.seed/1","phase":"evaluate",{words}}}'.encode()
+    drawn = hmac.new((tmp_path / "d/gold.key").read_bytes(), message, "sha256").hexdigest()
     assert done.result.metrics["task"] == {
         "task_id": "t",
         "attempt": 1,
         "submission": "s",
         "sample": 1,
         "repeat": 1,
-        "seed": 0x2A7E638ED1FA9AC3 >> 1,  # sha256sum of "t\ns\n1\n1"
+        "seed": int(drawn[:16], 16) >> 1,
     }
     assert json.dumps(done.result.metrics["parameters"]) == json.dumps({"k": [1, None, "é"]})

@@ -207,3 +207,27 @@ def test_an_audit_that_is_taken_up_again_hands_in_the_same(tmp_path, dataset):
 def test_a_kit_that_is_gone_is_said_and_not_guessed(tmp_path):
     with pytest.raises(UsageError, match=r"kit\.json cannot be read"):
         read_kit(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("direction", "solution", "worse", "as_good"),
+    [("maximize", 0.8, 0.7, 0.8), ("minimize", 0.2, 0.3, 0.2)],
+)
+def test_of_a_score_alone_what_is_no_worse_than_the_solutions_is_a_defect(
+    tmp_path, direction, solution, worse, as_good
+):
+    task = make_task(tmp_path, "t", wrong=("off",), direction=direction, verdict="none")
+    for folder in (task.solution, *task.wrong.values()):
+        (folder / "artifacts").mkdir(parents=True)
+        (folder / "artifacts/answer.txt").write_text("41\n")
+    dataset = make_dataset(tmp_path, task)
+    scores = {"solution": solution, "wrong-off": as_good}
+
+    def verdict(order):
+        return {"status": "SCORED", "score": scores.get(order.key.submission, worse)}
+
+    report, _ = audited(tmp_path, dataset, verdict, attacks=False)
+    assert kinds(report) == {("wrong-passes", "wrong-off")}
+    assert (
+        f"scores {as_good:g}, which is no worse than its solution's {solution:g}" in report.findings[0].text
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -184,9 +185,17 @@ def test_a_workspace_to_be_copied_is_unpacked_beside_its_place():
     }
 
 
-def test_a_host_without_gold_is_sent_one_file_of_scorehost():
+def test_a_workspace_to_be_copied_has_its_empty_folders_too():
+    empty = Tree((Entry("source", Path("source"), "0" * 64, 1),), ("kept", "kept/empty", "logs"))
+    load = replace(CARGO, workspace=empty).trees(blueprint(copy_workspace=True, gold=False))
+    assert set(load[".scorehost"].all_folders) == {
+        "workspace", "workspace/kept", "workspace/kept/empty", "workspace/logs",
+    }  # fmt: skip
+
+
+def test_a_host_without_gold_is_sent_what_runs_submitted_code_and_nothing_else_of_scorehost():
     own, harness = tools()
-    assert [entry.path for entry in harness.entries] == ["harness.py"]
+    assert [entry.path for entry in harness.entries] == ["harness.py", "shortage.py", "wire.py"]
     assert {"runner.py", "scorehost_sdk/__init__.py", "ageval_sdk/__init__.py"} <= {
         e.path for e in own.entries
     }

@@ -30,8 +30,29 @@ def tree_digest(files: dict[str, Path]) -> str:
     return sha256("".join(lines).encode())
 
 
-def measure(spec: TaskSpec) -> dict[str, str]:
+# Keys that no file of the first release had, by where they stand.
+LATER = {
+    ("evaluation",): ("file_locks", "tolerate_agent_faults"),
+    ("evaluation", "output"): ("direction", "verdict"),
+}
+
+
+def first_said(spec: TaskSpec) -> dict[str, Any]:
+    """task.yaml as the first release read it: without the keys that came later."""
     said = spec.model_dump(mode="json")
+    for path, names in LATER.items():
+        place = said
+        for step in path:
+            place = place[step]
+        for name in names:
+            del place[name]
+    for environment in said["evaluation"]["environments"].values():
+        del environment["file_locks"]
+    return said
+
+
+def measure(spec: TaskSpec) -> dict[str, str]:
+    said = first_said(spec)
     limits = canonical_digest(said.pop("limits"))
     return {"task": canonical_digest(said), "limits": limits}
 
@@ -42,7 +63,9 @@ def put_back(folder: Path, dataset: Dataset) -> None:
     record["format"] = "scorehost.job/1"
     del record["kind"], record["asked"]["kind"], record["dataset"]["gold_key"], record["dataset"]["file"]
     del record["plan"]["fingerprint"]
-    record["profile"] = canonical_digest(dataset.profiles.model_dump(mode="json"))
+    profiles = dataset.profiles.model_dump(mode="json")
+    del profiles["run_host"]["file_locks"]  # came later too
+    record["profile"] = canonical_digest(profiles)
     for task_id, task in record["tasks"].items():
         run = task.pop("digests")["run"]
         task.pop("files")
@@ -58,7 +81,7 @@ def put_back(folder: Path, dataset: Dataset) -> None:
 
 def _pins(task: Task) -> dict[str, str]:
     pins = {"code": files_digest(task.code), "gold": files_digest(task.gold)}
-    return {**pins, "spec": canonical_digest(task.spec.model_dump(mode="json"))}
+    return {**pins, "spec": canonical_digest(first_said(task.spec))}
 
 
 def _attempt(folder: Path, task: Task) -> None:

@@ -37,6 +37,8 @@ def make_task(
     tags=(),
     weight=1.0,
     score_range=(0.0, 1.0),
+    direction="maximize",
+    verdict="pass_fail",
     metrics=(),
     source_id=None,
     solution=True,
@@ -57,7 +59,7 @@ def make_task(
             for name, path in artifacts
         ),
         evaluation=Evaluation(
-            output=Output(score_range=score_range),
+            output=Output(score_range=score_range, direction=direction, verdict=verdict),
             metrics=tuple(Metric(id=name, aggregate=aggregate) for name, aggregate in metrics),
         ),
     )

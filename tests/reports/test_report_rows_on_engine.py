@@ -131,7 +131,8 @@ async def test_p7_hosts_hold_declared_files_and_nothing_that_lies_beside_them(tm
     assert here == ["artifacts/answer.txt", "evaluation/gold.txt", "task/evaluator.py"]
     own = {name.split("/")[1] for name in done.result.metrics["here"] if name.startswith(".scorehost/")}
     assert own == {"runner.py", "scorehost_sdk", "ageval_sdk"}
-    assert done.result.metrics["there"] == ["./.scorehost/harness.py", "./artifacts/answer.txt"]
+    harness = [f"./.scorehost/{name}.py" for name in ("harness", "shortage", "wire")]
+    assert done.result.metrics["there"] == [*harness, "./artifacts/answer.txt"]
     # B1, B2, B4: no network is ever made, so no pool of addresses can run out.
     assert networks() == before
 

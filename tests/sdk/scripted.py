@@ -14,6 +14,7 @@ from pathlib import Path
 import scorehost_sdk
 from scorehost.hosts.frames import (
     ChannelViolation,
+    Check,
     Ended,
     FailedFrame,
     FrameReader,
@@ -25,6 +26,7 @@ from scorehost.hosts.frames import (
     Start,
     new_key,
 )
+from scorehost_sdk.testing import HARNESS
 
 SDK = Path(scorehost_sdk.__file__).parent
 RETURNS = 'return {"status": "PASS", "score": 1.0, "metrics": {}, "checks": []}'
@@ -67,7 +69,8 @@ def lay_out(root: Path, evaluator: str | bytes, **files: str) -> Path:
     (attempt / "task").mkdir(parents=True)
     (attempt / ".scorehost").mkdir()
     shutil.copy(SDK / "runner.py", attempt / ".scorehost" / "runner.py")
-    shutil.copy(SDK / "harness.py", attempt / ".scorehost" / "harness.py")
+    for name in HARNESS:
+        shutil.copy(SDK / name, attempt / ".scorehost" / name)
     for package in ("scorehost_sdk", "ageval_sdk"):
         shutil.copytree(
             SDK.parent / package,
@@ -98,6 +101,7 @@ def evaluate(
     phase="evaluate",
     inputs=None,
     trees=(),
+    any_name=False,
     seconds=30.0,
     python=sys.executable,
     hang_up=False,
@@ -127,6 +131,7 @@ def evaluate(
         gold=gold,
         roles=roles,
         phase=phase,
+        any_name=any_name,
     )
     process = subprocess.Popen(
         [python, "-s", str(attempt / ".scorehost" / "runner.py")],
@@ -199,7 +204,7 @@ class _Controller:
                 self.outcome.last, self.last_at = frame, time.monotonic()
             else:
                 self.outcome.requests.append(frame)
-                if not isinstance(frame, Log):
+                if not isinstance(frame, (Log, Check)):
                     self._waiting.append(frame)
         if len(self._waiting) >= self._late:
             for frame in reversed(self._waiting):

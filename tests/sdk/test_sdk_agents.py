@@ -68,7 +68,7 @@ def test_a_session_is_opened_asked_and_closed(tmp_path, flavour):
 
 
 JUDGED = """
-WITH inputs["agent"].session("judge") as session:
+WITH inputs["agent"].session("judge", environment=None) as session:
     found = AWAIT session.judge(case_id="c", prompt="p", output="o",
                                 assertion={"id": "a", "description": "d"})
 status = "PASS" if found.passed else "FAIL"
@@ -115,7 +115,7 @@ def test_a_fault_that_is_caught_says_its_kind_and_the_verdict_stands(tmp_path):
     body = """
 from ageval_sdk import AdapterFault
 try:
-    with inputs["agent"].session("judge") as session:
+    with inputs["agent"].session("judge", environment=None) as session:
         session.invoke("?")
 except AdapterFault as fault:
     return {"status": "FAIL", "metrics": {"kind": fault.kind, "text": str(fault)}}
@@ -149,11 +149,20 @@ def test_a_fault_of_an_evaluators_own_making_is_no_adapters(tmp_path):
 @pytest.mark.parametrize(
     ("body", "name"),
     [
-        ("inputs['agent'].session('judge').invoke('x')", "ScoringError"),
-        ("with inputs['agent'].session('judge') as s:\n    s.invoke(7)", "TypeError"),
-        ("with inputs['agent'].session('judge') as s:\n    s.invoke('x', model='m')", "TypeError"),
-        ("with inputs['agent'].session('judge') as s:\n    s.invoke('\\ud800')", "ValueError"),
-        ("with inputs['agent'].session('judge') as s:\n    s.invoke('x' * 4194305)", "LimitReached"),
+        ("inputs['agent'].session('judge', environment=None).invoke('x')", "ScoringError"),
+        ("with inputs['agent'].session('judge', environment=None) as s:\n    s.invoke(7)", "TypeError"),
+        (
+            "with inputs['agent'].session('judge', environment=None) as s:\n    s.invoke('x', model='m')",
+            "TypeError",
+        ),
+        (
+            "with inputs['agent'].session('judge', environment=None) as s:\n    s.invoke('\\ud800')",
+            "ValueError",
+        ),
+        (
+            "with inputs['agent'].session('judge', environment=None) as s:\n    s.invoke('x' * 4194305)",
+            "LimitReached",
+        ),
     ],
 )
 def test_a_call_that_cannot_be_is_refused_where_it_is_made(tmp_path, body, name):
@@ -188,7 +197,7 @@ def test_a_reply_that_is_not_one_object_is_never_read_as_one(text, why):
 
 
 READ = """
-WITH inputs["agent"].session("judge") as session:
+WITH inputs["agent"].session("judge", environment=None) as session:
     reply = AWAIT session.invoke("is it so?")
     return {"status": "PASS" if reply.flag("ok") else "FAIL"}
 """
@@ -237,3 +246,15 @@ def test_there_being_a_reply_says_nothing_of_what_it_says():
 def test_the_kinds_of_a_call_are_those_that_the_controller_knows():
     declared = {kind for kind, facts in KINDS.items() if facts.blame is Blame.ADAPTER}
     assert set(AGENT_KINDS) == declared | {"budget_spent"}
+
+
+@pytest.mark.parametrize("flavour", ["plain", "async"])
+def test_a_session_of_a_task_with_named_environments_says_where_it_works(tmp_path, flavour):
+    body = 'WITH inputs["agent"].session("judge") as session:\n    pass\nreturn {"status": "PASS"}'
+    outcome = evaluate(tmp_path, source(flavour, body), answer=answers(), roles=("judge",))
+    assert (outcome.error.kind, outcome.requests) == ("unknown_environment", [])
+    alone = evaluate(
+        tmp_path / "alone", source(flavour, body), answer=answers(), roles=("judge",), environments=()
+    )
+    assert alone.value["status"] == "PASS"
+    assert [frame.environment for frame in alone.requests if frame.kind == "session"] == [None]

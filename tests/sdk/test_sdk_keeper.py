@@ -44,7 +44,7 @@ def test_an_evaluator_whose_threads_hold_the_interpreter_ends_all_the_same(tmp_p
 
 
 def test_what_is_no_frame_of_the_sdk_ends_the_evaluator(tmp_path):
-    body = f"os.write(scoring._link._sink, b'\\xff' * 100)\ntime.sleep(60)\n{RETURNS}"
+    body = f"os.write(scoring.link._sink, b'\\xff' * 100)\ntime.sleep(60)\n{RETURNS}"
     outcome = evaluate(tmp_path, plain(body))
     assert (outcome.last, outcome.ended.broken) == (None, True)
 

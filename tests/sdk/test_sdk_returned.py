@@ -178,3 +178,25 @@ return {"status": "PASS", "metrics": {"a": "é" * 500_000}, "checks": rows}
     outcome = evaluate(tmp_path, source)
     assert len(outcome.value["checks"]) == 11
     assert len(outcome.value["metrics"]["a"]) == 500_000
+
+
+class Held:
+    """What numpy's arrays and scalars have in common."""
+
+    dtype = "int64"
+
+    def __init__(self, held):
+        self.held = held
+
+    def tolist(self):
+        return self.held
+
+
+def test_what_arrays_and_scalars_of_numpy_hold_is_returned():
+    value = {"status": "PASS", "score": Held(0.5), "metrics": {"n": Held(3), "rows": Held([[1, 2], [3, 4]])}}
+    assert checked(value, LIMITS) == {
+        "status": "PASS", "score": 0.5, "metrics": {"n": 3, "rows": [[1, 2], [3, 4]]}
+    }  # fmt: skip
+    for odd in (Held({1}), Held(Held(1))):
+        with pytest.raises(Rejected, match="which JSON cannot hold"):
+            checked({"status": "PASS", "metrics": {"n": odd}}, LIMITS)

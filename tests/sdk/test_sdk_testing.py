@@ -1,10 +1,17 @@
 """An author tests an evaluator without an engine, and gets what a real host would give."""
 
+import math
+import pickle
+import sys
+
 import pytest
 
 import scorehost_sdk
+from scorehost.attempt.binding import bind
+from scorehost.errors import AttemptFailed
+from scorehost.spec.task import Output
 from scorehost_sdk import SubmissionFault, UnknownEnvironment, UnknownRole, evaluation_check
-from scorehost_sdk.testing import run_evaluator
+from scorehost_sdk.testing import InvalidResult, run_evaluator
 
 
 @pytest.fixture
@@ -45,16 +52,17 @@ def test_an_evaluator_judges_artifacts_against_its_gold(task, artifacts, status)
 def test_artifacts_may_be_files_and_folders_and_parameters_arrive(task, tmp_path):
     (tmp_path / "answer.txt").write_text("42")
     value = run_evaluator(task(COMPARES), {"answer": tmp_path / "answer.txt"}, parameters={"n": 1})
-    assert value == {"status": "PASS", "metrics": {"n": 1}}
+    assert value == {"status": "PASS", "score": 1.0, "metrics": {"n": 1}, "checks": []}
 
 
 def test_two_tasks_with_one_module_name_do_not_mix(task, tmp_path):
     first = task(COMPARES)
     assert run_evaluator(first, {"answer": "42"})["status"] == "PASS"
-    assert run_evaluator(task("def evaluate(i): return {'status': 'second'}"), {})["status"] == "second"
+    second = "def evaluate(i): return {'status': 'FAIL', 'metrics': {'second': 1}}"
+    assert run_evaluator(task(second), {})["metrics"] == {"second": 1}
 
 
-def test_execs_run_as_local_programs_with_the_words_of_a_host(task):
+def test_execs_run_as_local_programs_with_the_words_of_a_host(task, tmp_path):
     source = """
 def evaluate(inputs):
     scoring = inputs["scoring"]
@@ -65,9 +73,13 @@ def evaluate(inputs):
     scoring.write_file("box", "/attempt/output/a", "x" * 10)
     read = scoring.read_file("box", "/attempt/output/a")
     seen = scoring.exec("box", ["cat", "/attempt/output/a"]).stdout
-    return [done, slow, none, read, seen]
+    Path(inputs["parameters"]["to"]).write_bytes(pickle.dumps([done, slow, none, read, seen]))
+    return {"status": "PASS"}
 """
-    done, slow, none, read, seen = run_evaluator(task(source), {}, environments={"box": {"A": "1"}})
+    to = tmp_path / "seen"
+    source = "import pickle\nfrom pathlib import Path" + source
+    run_evaluator(task(source), {}, environments={"box": {"A": "1"}}, parameters={"to": str(to)})
+    done, slow, none, read, seen = pickle.loads(to.read_bytes())  # noqa: S301 - the evaluator above wrote it
     assert (done.exit_code, done.stdout.split(), done.stderr, done.ok) == (
         3,
         ["in", "1", "2"],
@@ -88,9 +100,10 @@ async def evaluate(inputs):
         first = await process.read_line(5)
         await process.close_stdin()
         rest = await process.wait(5)
-    return [first, rest.stdout, rest.exit_code]
+    return {"status": "PASS", "metrics": {"seen": [first, rest.stdout, rest.exit_code]}}
 """
-    assert run_evaluator(task(source), {}, environments=["box"]) == ["one\n", "two", 0]
+    metrics = run_evaluator(task(source), {}, environments=["box"])["metrics"]
+    assert metrics == {"seen": ["one\n", "two", 0]}
 
 
 def test_untrusted_calls_work_and_an_uncaught_fault_passes_through(task):
@@ -101,7 +114,7 @@ def evaluate(inputs):
     return {"status": "PASS" if add(1, 2) == 3 else "FAIL"}
 """
     right = {"code": "def add(a, b): return a + b"}
-    assert run_evaluator(task(source), right, environments=["box"]) == {"status": "PASS"}
+    assert run_evaluator(task(source), right, environments=["box"])["status"] == "PASS"
     with pytest.raises(SubmissionFault):
         run_evaluator(task(source), {"code": "import os; os._exit(0)"}, environments=["box"])
 
@@ -114,8 +127,12 @@ def test_unknown_names_raise_as_in_a_host(task):
 
 
 def test_without_environments_programs_run_beside_the_evaluator(task):
-    source = "def evaluate(i): return i['scoring'].exec(None, ['echo', 'hi']).stdout"
-    assert run_evaluator(task(source), {}) == "hi\n"
+    source = """
+def evaluate(inputs):
+    said = inputs["scoring"].exec(None, ["echo", "hi"]).stdout
+    return {"status": "PASS", "metrics": {"said": said}}
+"""
+    assert run_evaluator(task(source), {})["metrics"] == {"said": "hi\n"}
 
 
 def test_a_check_row_holds_every_field_of_the_format():
@@ -194,6 +211,101 @@ def test_functions_play_the_roles_of_an_evaluator_that_is_tested(task, ok):
         return {"ok": ok} if isinstance(asked, str) else ("passed", f"of {asked['case_id']}")
 
     result = run_evaluator(folder, {}, environments=["box"], agents={"judge": judge})
-    assert result == {"status": "PASS" if ok else "FAIL", "metrics": {"why": "of c"}}
+    assert (result["status"], result["metrics"]) == ("PASS" if ok else "FAIL", {"why": "of c"})
     with pytest.raises(UnknownRole, match="it has other"):
         run_evaluator(folder, {}, environments=["box"], agents={"other": judge})
+
+
+NO_RESULTS = {
+    "1.5": 1.5,
+    "NaN": {"status": "PASS", "score": math.nan},
+    "text": "pass",
+    "None": None,
+    "a set": {"status", "PASS"},
+    "lower case": {"status": "pass"},
+    "a boolean score": {"status": "PASS", "score": True},
+    "a score out of range": {"status": "PASS", "score": 1.5},
+    "an unknown key": {"status": "PASS", "note": "x"},
+    "metrics that are a list": {"status": "PASS", "metrics": [1]},
+    "metrics that hold a set": {"status": "PASS", "metrics": {"a": {1}}},
+}
+
+
+# In real attempts too: the controller hears of nothing that JSON cannot hold, and of no type of Python.
+SAID_BY_THE_RUNNER = {"1.5", "NaN", "text", "None", "a set", "metrics that hold a set"}
+
+
+@pytest.mark.parametrize("kind", NO_RESULTS)
+def test_what_is_no_result_for_the_controller_is_none_for_the_test_tool(task, kind):
+    value = NO_RESULTS[kind]
+    folder = task(f"from math import nan\ndef evaluate(inputs): return {value!r}")
+    with pytest.raises(InvalidResult, match=r"^invalid_result: ") as caught:
+        run_evaluator(folder, {})
+    if kind in SAID_BY_THE_RUNNER:
+        return
+    with pytest.raises(AttemptFailed) as controllers:
+        bind(value, Output(), task=folder)
+    assert str(caught.value) == f"invalid_result: {controllers.value.failure.message}"
+
+
+def test_a_score_and_metrics_that_were_left_out_are_filled_in_as_by_the_controller(task):
+    verdict = {"status": "PASS", "score": 1.0, "metrics": {}, "checks": []}
+    assert run_evaluator(task("def evaluate(i): return {'status': 'PASS'}"), {}) == verdict
+    summed = task("def evaluate(i): return {'status': 'PASS', 'score': 1.0000000000000002}")
+    assert run_evaluator(summed, {}) == verdict
+
+
+def test_checks_are_judged_as_by_the_controller_and_what_is_left_out_is_a_warning(task):
+    source = """
+from scorehost_sdk import check, evaluation_check
+def evaluate(inputs):
+    check("early", status="PASS", script="evaluator.py")
+    check("both", status="FAIL")
+    rows = [evaluation_check("both", status="PASS"), evaluation_check("odd", status="maybe")]
+    return {"status": "PASS", "checks": rows}
+"""
+    with pytest.warns(UserWarning, match="row 2 was left out: status: Input should be") as told:
+        checks = run_evaluator(task(source), {})["checks"]
+    assert [(row["id"], row["status"]) for row in checks] == [("early", "PASS"), ("both", "PASS")]
+    assert len(told) == 1
+
+
+TASK_YAML = """
+task_id: adds
+parameters: {tolerance: 0.5, words: [a]}
+artifacts:
+  publishable: [{id: answer, path: artifacts/deep/answer.json}, {id: code, path: workspace/src, kind: tree}]
+evaluation:
+  environments: {box: {docker_image: x, gold: false, env: {WORD: hello}}}
+  entrypoint: evaluator:main
+"""
+JUDGES = """
+def main(inputs):
+    word = inputs["scoring"].exec("box", ["sh", "-c", "echo $WORD"]).stdout
+    return {"status": "FAIL", "score": 7, "metrics": {"word": word, "parameters": inputs["parameters"],
+            "places": {row["artifact"]: row["target"] for row in inputs["inputs"]}}}
+"""
+
+
+def test_task_yaml_and_the_defaults_of_its_dataset_are_what_the_evaluator_gets(task, tmp_path):
+    folder = task(JUDGES)
+    (folder / "task.yaml").write_text(TASK_YAML)
+    (tmp_path / "dataset.yaml").write_text("defaults: {evaluation: {output: {score_range: [0, 10]}}}\n")
+    (tmp_path / "src").mkdir()
+    found = run_evaluator(folder, {"answer": "1", "code": tmp_path / "src"}, parameters={"tolerance": 2})
+    assert found["score"] == 7
+    assert found["metrics"] == {
+        "word": "hello\n",
+        "parameters": {"tolerance": 2, "words": ["a"]},
+        "places": {"answer": "artifacts/deep/answer.json", "code": "workspace/src"},
+    }
+    with pytest.raises(ValueError, match=r"no artifact anwser; it has answer, code"):
+        run_evaluator(folder, {"anwser": "1"})
+
+
+def test_where_yaml_cannot_be_read_that_is_said(task, monkeypatch):
+    folder = task("def evaluate(i): return {'status': 'PASS'}")
+    (folder / "task.yaml").write_text(TASK_YAML.replace("evaluator:main", "evaluator:evaluate"))
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.warns(UserWarning, match=r"task\.yaml is not read, since PyYAML is not installed"):
+        assert run_evaluator(folder, {"any": "1"})["status"] == "PASS"

@@ -1,34 +1,14 @@
 """Untrusted calls against a local process that stands for the host: a fault or plain data, never else."""
 
 import asyncio
+import math
 import threading
 import time
 
 import pytest
 
-from scorehost_sdk import ScoringError, SubmissionFault, UnknownEnvironment, untrusted
+from scorehost_sdk import ArgumentError, ScoringError, SubmissionFault, UnknownEnvironment, untrusted
 from scorehost_sdk.scoring import AsyncScoring, Scoring
-from scorehost_sdk.testing import LocalLink, lay_out
-
-
-@pytest.fixture
-def host(tmp_path):
-    """`host(source)` writes the submission; `host.scoring` reaches the host "box"."""
-    lay_out(str(tmp_path), str(tmp_path / "no task"), {}, {}, [])
-    link = LocalLink(str(tmp_path), {"box": {}})
-
-    class Host:
-        scoring = Scoring(link, ("box",), single=False)
-        awaited = AsyncScoring(link, ("box",), single=False)
-        folder = tmp_path
-
-        def __call__(self, source, function="f", **options):
-            (tmp_path / "artifacts" / "solution.py").write_text(source)
-            return untrusted(self.scoring, "box", "artifacts/solution.py", function, **options)
-
-    yield Host()
-    link.close()
-
 
 ESCAPES = {
     "an object that equals everything": "class E:\n  __eq__ = lambda s, o: True\ndef f(): return E()",
@@ -45,8 +25,6 @@ ESCAPES = {
     "StopAsyncIteration": "def f(): raise StopAsyncIteration",
     "SystemExit": "def f(): raise SystemExit(0)",
     "KeyboardInterrupt": "def f(): raise KeyboardInterrupt",
-    "an own exception": "class Own(Exception): pass\ndef f(): raise Own('x')",
-    "an own exception of a built-in name": "class KeyError(KeyError): pass\ndef f(): raise KeyError",
     "an exit": "import os\ndef f(): os._exit(0)",
     "an exit while loading": "import os\nos._exit(0)",
     "a crash": "import ctypes\ndef f(): ctypes.string_at(0)",
@@ -191,14 +169,14 @@ def test_fresh_goes_on_after_a_fault_and_remembers_it(host):
 
 def test_what_is_not_plain_is_refused_as_an_argument_before_anything_runs(host):
     call = host("def f(a): return 1")
-    with pytest.raises(TypeError, match="type object"):
+    with pytest.raises(ArgumentError, match="type object"):
         call(object())
     assert call.fault is None
     assert call(1) == 1
 
 
 def test_a_call_that_takes_too_long_is_a_fault_on_time(host):
-    call = host("import time\ndef f(n): time.sleep(n); return n", seconds=1)
+    call = host("import time\ndef f(n): time.sleep(n); return n", wall_seconds=1)
     assert call(0.5) == 0.5
     began = time.monotonic()
     with pytest.raises(SubmissionFault, match="within 1 s"):
@@ -206,17 +184,24 @@ def test_a_call_that_takes_too_long_is_a_fault_on_time(host):
     assert time.monotonic() - began < 2.5
 
 
+SPINS = """
+import time
+def f(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: pass
+    return seconds
+"""
+
+
 def test_time_is_counted_over_all_calls(host):
-    call = host("import time\ndef f(n): time.sleep(n); return n", seconds=2, total_seconds=2)
-    began = time.monotonic()
-    with pytest.raises(SubmissionFault):
-        for _ in range(10):
-            call(0.6)
-    assert time.monotonic() - began < 3.5
+    call, done = host(SPINS, seconds=2, total_seconds=1), []
+    with pytest.raises(SubmissionFault, match=r"CPU time|used up total_seconds"):
+        done.extend(call(0.4) for _ in range(10))
+    assert len(done) <= 3
 
 
 def test_a_function_that_never_reads_does_not_hold_the_test(host):
-    call = host("import time\ntime.sleep(60)\ndef f(n): return n", total_seconds=1)
+    call = host("import time\ntime.sleep(60)\ndef f(n): return n", wall_seconds=0.1)
     with pytest.raises(SubmissionFault):
         call("x" * 10_000_000)
 
@@ -228,8 +213,8 @@ def test_an_answer_that_drips_does_not_hold_the_test(host):
     )
     began = time.monotonic()
     with pytest.raises(SubmissionFault):
-        host(source, seconds=1)()
-    assert time.monotonic() - began < 3
+        host(source, wall_seconds=1)()
+    assert time.monotonic() - began < 4
 
 
 def test_printing_much_disturbs_nothing(host):
@@ -337,15 +322,18 @@ def test_only_a_named_host_that_exists_runs_untrusted_code(host):
 
 @pytest.mark.parametrize("flavour", [Scoring, AsyncScoring])
 def test_a_host_that_holds_gold_runs_no_untrusted_code_and_is_told_how_to_have_none(host, flavour):
-    scoring = flavour(host.scoring._link, ("box", "audit"), single=False, gold=("audit",))
+    scoring = flavour(host.scoring.link, ("box", "audit"), single=False, gold=("audit",))
     with pytest.raises(ScoringError, match=r"set `gold: false` in evaluation\.environments\.audit"):
         untrusted(scoring, "audit", "artifacts/solution.py", "f")
     assert getattr(scoring, "blocking", scoring).with_gold == {"audit"}
 
 
-@pytest.mark.parametrize("options", [{"seconds": 0}, {"seconds": float("nan")}, {"total_seconds": -1}])
+ODD_LIMITS = ({"seconds": 0}, {"seconds": float("nan")}, {"total_seconds": -1}, {"wall_seconds": math.inf})
+
+
+@pytest.mark.parametrize("options", ODD_LIMITS)
 def test_limits_are_positive_numbers(host, options):
-    with pytest.raises(ValueError, match="above 0"):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} is a number of seconds above 0"):
         host("def f(): return 1", **options)
 
 
@@ -375,10 +363,10 @@ class HeldUp:
 @pytest.mark.parametrize("late", [{"send": 0.8}, {"receive": 0.8}])
 def test_an_answer_that_came_in_time_counts_when_the_controller_tells_it_late(host, late):
     (host.folder / "artifacts" / "solution.py").write_text("def f(n): return n + 1")
-    plain = Scoring(HeldUp(host.scoring._link), ("box",), single=False)
-    call = untrusted(plain, "box", "artifacts/solution.py", "f", seconds=0.5)
+    plain = Scoring(HeldUp(host.scoring.link), ("box",), single=False)
+    call = untrusted(plain, "box", "artifacts/solution.py", "f", seconds=0.5, wall_seconds=0.5)
     assert call(1) == 2
-    plain._link._late.update(late)
+    plain.link._late.update(late)
     assert call(2) == 3
     call.close()
 
@@ -387,9 +375,9 @@ def test_a_function_that_is_late_itself_is_a_fault_however_the_controller_is(hos
     (host.folder / "artifacts" / "solution.py").write_text(
         "import time\ndef f(n):\n    time.sleep(n)\n    return n"
     )
-    plain = Scoring(HeldUp(host.scoring._link), ("box",), single=False)
-    call = untrusted(plain, "box", "artifacts/solution.py", "f", seconds=0.3)
+    plain = Scoring(HeldUp(host.scoring.link), ("box",), single=False)
+    call = untrusted(plain, "box", "artifacts/solution.py", "f", wall_seconds=0.3)
     assert call(0) == 0
-    plain._link._late["send"] = 0.2
+    plain.link._late["send"] = 0.2
     with pytest.raises(SubmissionFault, match=r"did not answer within 0\.3 s"):
         call(5)

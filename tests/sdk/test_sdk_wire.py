@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorehost_sdk.harness import ARGUMENTS, REPLY, WireError, decode, encode
+from scorehost_sdk.wire import ARGUMENTS, REPLY, WireError, decode, encode
 
 leaves = (
     st.none()

@@ -124,3 +124,69 @@ def test_a_role_for_another_program_stays_listed_without_a_binding_and_is_named_
     assert [each.id for each in dataset.tasks["one"].spec.agent_profiles] == ["solver"]
     assert dataset.profiles.agent_profiles == {}
     assert "agent_profiles" in dataset.warnings[0]
+
+
+def test_a_harness_as_producer_is_the_run_phase(old):
+    old.write(
+        "tasks/one/task.yaml", TASK.replace("      kind: tree", "      producer: harness\n      kind: tree")
+    )
+    dataset = old.load()
+    assert dataset.tasks["one"].spec.artifacts[0].producer == "run"
+    assert "producer" not in " ".join(dataset.warnings)
+
+
+def test_an_executor_that_is_not_here_is_named_by_check_with_what_a_call_will_be(old):
+    acp = "{solver: {executor: acp, options: {entry: codex}}}"
+    old.write("profiles.yaml", PROFILES.replace("agent_profiles: {}", f"agent_profiles: {acp}"))
+    (said,) = [each for each in old.load().warnings if "acp" in each]
+    assert said.startswith("agent_profiles.solver: `executor: acp` is not here")
+    assert "adapter_missing" in said
+
+
+def test_the_role_for_all_binds_every_role_without_a_binding_of_its_own(old):
+    old.write("adapters/solve.py", "print()\n")
+    old.write("adapters/own.py", "print()\n")
+    roles = (
+        '{"*": {executor: command, command: [python3, adapters/solve.py]}, '
+        "own: {executor: command, command: [python3, adapters/own.py]}}"
+    )
+    old.write("profiles.yaml", PROFILES.replace("agent_profiles: {}", f"agent_profiles: {roles}"))
+    old.write("tasks/one/task.yaml", TASK.replace("- id: solver", "- id: solver\n  - id: own"))
+    bound = old.load().profiles.agent_profiles
+    assert {name: role.command[1] for name, role in bound.items()} == {
+        "solver": "adapters/solve.py",
+        "own": "adapters/own.py",
+    }
+
+
+def test_a_task_with_the_role_for_all_may_ask_every_role_that_is_bound(old):
+    old.write("adapters/solve.py", "print()\n")
+    role = "{executor: command, command: [python3, adapters/solve.py]}"
+    old.write(
+        "profiles.yaml", PROFILES.replace("agent_profiles: {}", f"agent_profiles: {{a: {role}, b: {role}}}")
+    )
+    old.write("tasks/one/task.yaml", TASK.replace("- id: solver", '- id: "*"'))
+    assert [role.id for role in old.load().tasks["one"].spec.agent_profiles] == ["a", "b"]
+
+
+def test_run_py_has_lib_and_shared_beside_it_in_this_layout_only(old):
+    for path in ("tasks/one/run.py", "tasks/one/lib/a.py", "shared/b.py", "tasks/one/evaluation/gold.txt"):
+        old.write(path, "x = 1\n")
+    assert sorted(old.load().tasks["one"].run_code) == ["lib/a.py", "run.py", "shared/b.py"]
+
+
+def test_a_setup_script_is_named_since_nothing_carries_it_out(old):
+    old.write("tasks/one/environment/setup.sh", "true\n")
+    assert any("environment/setup.sh is not carried out here" in each for each in old.load().warnings)
+
+
+def test_defaults_of_the_dataset_lie_under_its_tasks(old):
+    old.write(
+        "ageval.yaml",
+        "format: ageval.dataset/1\ndataset_id: team/set\nversion: '1.0.0'\ntasks: {root: tasks}\n"
+        "defaults: {limits: {memory_mb: 77, wall_time_seconds: 5}, retries: 3}\n",
+    )
+    dataset = old.load()
+    limits = dataset.tasks["one"].spec.limits
+    assert (limits.memory_mb, limits.wall_time_seconds) == (77, 60)
+    assert "defaults.retries" in dataset.warnings[-1]

@@ -238,3 +238,13 @@ def test_keys_without_behaviour_yet_are_refused_with_not_yet(folder, line, start
 def test_a_task_with_run_py_is_scorable_by_a_submission(folder):
     script = folder.write("tasks/one/run.py", "async def run(ctx): ...\n")
     assert folder.load().tasks["one"].run_script == script
+
+
+def test_a_minimised_score_needs_a_range_since_a_crash_has_to_count_as_something(folder):
+    folder.task("evaluation: {output: {direction: minimize, score_range: null}}\n")
+    problem = folder.problem()
+    assert "a score that is minimised needs a range" in problem
+    assert problem.endswith("Write `score_range: [0, WORST]` beside it")
+    folder.task("evaluation: {output: {direction: minimize, score_range: [0, 5], verdict: none}}\n")
+    output = folder.load().tasks["one"].spec.evaluation.output
+    assert (output.direction, output.verdict) == ("minimize", "none")

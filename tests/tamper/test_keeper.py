@@ -114,7 +114,7 @@ async def test_a_grandchild_that_has_the_evaluators_socket_is_not_heard(tmp_path
 
 
 BETWEEN = """
-channel = inputs["scoring"]._link
+channel = inputs["scoring"].link
 body = b"q" + json.dumps({"kind": "log", "id": 1, "text": "cut in two"}).encode()
 data = len(body).to_bytes(4, "big") + body
 os.write(channel._sink, data[:7])
@@ -163,7 +163,7 @@ async def test_a_daemon_is_dead_before_the_verdict_counts_and_its_last_deeds_are
 
 
 AFTERWARDS = """
-inputs["scoring"]._link.finish({"kind": "result", "value": {"status": "PASS"}})
+inputs["scoring"].link.finish({"kind": "result", "value": {"status": "PASS"}})
 os.chmod("/attempt/evaluation/gold.txt", 0o644)
 os._exit(0)
 """

@@ -49,7 +49,7 @@ for owner in (keeper, -keeper, 1):
             told.append(int(number))
         except OSError as error:
             told.append(error.strerror)
-for number in (2, inputs["scoring"]._link._sink):
+for number in (2, inputs["scoring"].link._sink):
     try:
         fcntl.fcntl(number, 10, int(signal.SIGKILL))
         fcntl.fcntl(number, fcntl.F_SETOWN, keeper)
@@ -70,7 +70,7 @@ async def test_a_keeper_that_is_made_the_owner_of_signals_gets_none_or_the_attem
 
 
 DESCRIPTORS = """
-way = socket.socket(fileno=os.dup(inputs["scoring"]._link._sink))
+way = socket.socket(fileno=os.dup(inputs["scoring"].link._sink))
 pid = libc.fork()
 if pid == 0:
     spare = [os.open("/dev/null", os.O_RDONLY) for _ in range(100)]
@@ -95,7 +95,7 @@ async def test_descriptors_sent_to_the_keeper_do_not_reach_it(tmp_path, job_id):
 
 
 URGENT = """
-way = socket.socket(fileno=os.dup(inputs["scoring"]._link._sink))
+way = socket.socket(fileno=os.dup(inputs["scoring"].link._sink))
 pid = libc.fork()
 if pid == 0:
     try:
@@ -123,7 +123,7 @@ async def test_urgent_bytes_of_a_fork_neither_speak_nor_keep_the_keeper_busy(tmp
 
 
 SHUTS = """
-way = socket.socket(fileno=os.dup(inputs["scoring"]._link._sink))
+way = socket.socket(fileno=os.dup(inputs["scoring"].link._sink))
 pid = libc.fork()
 if pid == 0:
     way.send(FRAME)
@@ -144,7 +144,7 @@ async def test_a_way_that_a_fork_shuts_leaves_no_verdict(tmp_path, job_id):
 SIBLING = """
 pid = libc.syscall(56, 0x8000 | 17, 0, 0, 0, 0) if os.uname().machine == "x86_64" else libc.fork()
 if pid == 0:
-    os.write(inputs["scoring"]._link._sink, FRAME)
+    os.write(inputs["scoring"].link._sink, FRAME)
     os._exit(0)
 time.sleep(0.5)
 return HONEST

@@ -42,7 +42,7 @@ PLACES = {
     "a module rewritten": "/attempt/task/lib/late.py",
     "a package over it": "/attempt/task/lib/late/__init__.py",
     "a package in front": "/attempt/.scorehost/lib/__init__.py",
-    "a module of the SDK": "/attempt/.scorehost/scorehost_sdk/local_process.py",
+    "a module of the SDK": "/attempt/.scorehost/scorehost_sdk/context.py",
 }
 
 
@@ -51,7 +51,7 @@ async def test_a_module_that_a_child_of_the_evaluator_wrote_makes_no_verdict(tmp
     root = write_task(tmp_path / "d", EVALUATOR % (CHILD % FORGED), parameters={"path": path})
     late = root / "tasks/t/lib/late.py"
     late.parent.mkdir()
-    late.write_text("import scorehost_sdk.local_process\ndef status():\n    return 'FAIL'\n")
+    late.write_text("import scorehost_sdk.context\ndef status():\n    return 'FAIL'\n")
     async with open_engine() as engine:
         made = await score_one(engine, root, write_submission(tmp_path / "s"), job_id, tmp_path / "runs")
     assert made.result.status == "ERROR", made.log

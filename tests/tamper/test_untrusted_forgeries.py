@@ -196,19 +196,19 @@ def f(n): return 7
     "the encoder replaced": """
 def f(n):
     main = sys.modules["__main__"]
-    main.encode = lambda *rest, **more: b"?" * 10
+    main.wire.encode = lambda *rest, **more: b"?" * 10
     return 7
 """,
     "the frame replaced": """
 def f(n):
     main = sys.modules["__main__"]
-    main.frame = lambda identity, kind, payload: message(identity, b"C", payload)
+    main.wire.frame = lambda identity, kind, payload: message(identity, b"C", payload)
     return 7
 """,
     "its limits raised": """
 def f(n):
     main = sys.modules["__main__"]
-    main.REPLY.size = main.REPLY.nodes = main.REPLY.entries = 1 << 40
+    main.wire.REPLY.size = main.wire.REPLY.nodes = main.wire.REPLY.entries = 1 << 40
     return [0] * 200_000
 """,
     "its exact types widened": """
@@ -217,7 +217,7 @@ class I(int):
     __hash__ = int.__hash__
 def f(n):
     main = sys.modules["__main__"]
-    main.encode = lambda *rest, **more: b"i" + struct.pack(">I", 1) + b"\\x07"
+    main.wire.encode = lambda *rest, **more: b"i" + struct.pack(">I", 1) + b"\\x07"
     return I(7)
 """,
 }

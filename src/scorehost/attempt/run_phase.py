@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
@@ -28,6 +28,8 @@ from scorehost.model.json import digest
 from scorehost.model.result import HostUsage
 from scorehost.submissions.intake import Taken
 from scorehost.submissions.sample import Sample
+
+_BESIDE = (("data", f"../{TOOLS}/{WORKSPACE}"),)  # as in the task's own folder, beside run.py
 
 
 @dataclass(slots=True)
@@ -66,6 +68,8 @@ async def carry_out(
     image = await resources.images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
     code, data = await in_thread(lambda: _read(order), resources.files)
     tools = Tree(resources.tools.tools.entries + _below(WORKSPACE, data), (WORKSPACE,))
+    if data.entries:
+        code = replace(code, links=_BESIDE)
     run.digest = digest({"code": code.digest, "data": data.digest, "image": image.id})
     shelf = Shelf(task.spec, staging)
     production = Production(
@@ -74,7 +78,7 @@ async def carry_out(
         image=image,
         trees={TOOLS: tools, TASK: code} | ({} if plan.reused else {ARTIFACTS: Tree(), WORKSPACE: Tree()}),
         data_bytes=data.in_memory,
-        inputs=run_inputs(order),
+        inputs=run_inputs(order, resources.gold_key, resources.dataset.layout),
         shelf=shelf,
         agents=None if agents is None else agents.during(Phase.RUN),
         roles=tuple(role.id for role in task.spec.agent_profiles),

@@ -15,7 +15,7 @@ from typing import Any
 from scorehost.aio.threads import in_thread
 from scorehost.attempt.agents import AttemptAgents
 from scorehost.attempt.archived import link_submission
-from scorehost.attempt.binding import Verdict, bind
+from scorehost.attempt.binding import Verdict, bind, bind_told
 from scorehost.attempt.blueprints import (
     evaluator_blueprint,
     memory_needed,
@@ -35,6 +35,7 @@ from scorehost.hosts.exec_ends import FAULTY
 from scorehost.hosts.host import Site
 from scorehost.hosts.kept import KeptHosts
 from scorehost.hosts.shared import taken_over
+from scorehost.model.check import CheckRow
 from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
@@ -66,6 +67,7 @@ class _Progress:
     trees: TaskTrees | None = None
     taken: Taken | None = None
     hosts: tuple[HostUsage, ...] = ()
+    told: list[Any] = field(default_factory=list)  # rows of checks that counted at once
     agents: AttemptAgents | None = None
     run: RunPhase = field(default_factory=RunPhase)
 
@@ -148,8 +150,15 @@ async def _scored(
             progress.agents.close()
             if error is None or not is_agents(error.kind):
                 progress.warnings += progress.agents.warnings
-        checks = verdict.checks if verdict is not None else ()
+        checks = verdict.checks if verdict is not None else _told(progress)
         return await draft.publish(lambda: (_result(resources, progress, verdict, error), checks))
+
+
+def _told(progress: _Progress) -> tuple[CheckRow, ...]:
+    """The checks of an evaluation without a verdict: what it had told by then."""
+    checks = bind_told(progress.told, task=progress.order.work.task.folder)
+    progress.warnings += checks.warnings
+    return checks.rows
 
 
 def _internal(resources: Resources, progress: _Progress, draft: Drafting, defect: Exception) -> Failure:
@@ -211,7 +220,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         images=resources.images,
         cargo=cargo,
         entrypoint=task.spec.evaluation.entrypoint,
-        inputs=evaluator_inputs(order, layout, progress.run.end),
+        inputs=evaluator_inputs(order, layout, resources.gold_key, progress.run.end),
         keep=keep,
         enter=progress.enter,
         begun=resources.look_ahead,
@@ -219,6 +228,8 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         agents=None if progress.agents is None else progress.agents.during(Phase.EVALUATE),
         roles=tuple(role.id for role in task.spec.agent_profiles),
         vacated=progress.run.vacated,
+        told=progress.told,
+        any_name=resources.dataset.layout == "ageval",
     )
     try:
         with resources.images.using(image):
@@ -229,7 +240,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
             _keep_log(resources, progress, draft, "logs/evaluator.log", evaluation.log.content())
     progress.enter(Phase.COLLECT)
     with progress.timed("collect"):
-        verdict = bind(value, task.spec.evaluation.output, task=task.folder)
+        verdict = bind(value, task.spec.evaluation.output, task=task.folder, told=progress.told)
         if name := await in_thread(lambda: trees.changed(task), resources.files):
             text = f"{name} of the task changed on disk while the attempt ran"
             raise AttemptFailed(failure(Phase.COLLECT, "changed_input", text))

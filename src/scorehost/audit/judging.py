@@ -11,7 +11,9 @@ from scorehost.audit.clock import SHIFT_WORDS
 from scorehost.audit.commands import CLOCK, REPEATS
 from scorehost.audit.static import suspicions
 from scorehost.model.audit import AuditFinding, Level, MadeUp, Passed
+from scorehost.model.direction import Direction, better, worst_of
 from scorehost.model.failure import Blame, Phase
+from scorehost.model.result import GOOD
 from scorehost.runs.reader import BadFile
 
 if TYPE_CHECKING:
@@ -94,6 +96,36 @@ class _Book:
         self.passed.setdefault(made_up.label, set()).add(made_up.task_id)
 
 
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    """What counts as a pass: PASS; where a task has a score `alone`, one that is no worse than its
+    solution's (`score`, None where that is not known).
+    """
+
+    alone: bool
+    direction: Direction
+    score: float | None
+
+    def passed(self, one: Attempt) -> bool:
+        result = one.result
+        if result.status != "SCORED":
+            return result.status == "PASS"
+        known = self.score is not None and result.score is not None
+        return known and not better(self.direction, self.score or 0.0, result.score or 0.0)
+
+    def words(self, one: Attempt) -> str:
+        if not self.alone:
+            return "is PASS"
+        return f"scores {one.result.score:g}, which is no worse than its solution's {self.score:g}"
+
+
+def _bar(task: Task, tries: Sequence[Attempt]) -> _Bar:
+    output = task.spec.evaluation.output
+    scores = [one.result.score for one in tries if one.result.score is not None]
+    worst = worst_of(output.direction, scores) if scores else None
+    return _Bar(output.verdict == "none", output.direction, worst)
+
+
 def _judge_task(
     task: Task,
     staged: Iterable[MadeUp],
@@ -107,21 +139,23 @@ def _judge_task(
 
     solution = MadeUp(name="solution", task_id=task_id, role="solution", label="its solution")
     unscored = _solution(task, solution, found("solution"), book)
+    bar = _bar(task, found("solution"))
     empty = MadeUp(name="empty", task_id=task_id, role="empty", label=_EMPTY_LABEL)
-    _must_not(empty, found("empty"), book, unscored=unscored)
+    _must_not(empty, found("empty"), book, bar, unscored=unscored)
     for name in task.wrong:
         wrong = MadeUp(name=f"wrong-{name}", task_id=task_id, role="wrong", label="its own wrong solution")
         tries = found(wrong.name)
-        _must_not(wrong, tries, book, unscored=unscored)
-        _expected(task, name, wrong, tries, book)
+        _must_not(wrong, tries, book, bar, unscored=unscored)
+        _expected(task, name, wrong, tries, book, bar)
     for made_up in staged:
         tries = found(made_up.name)
         if made_up.role == "mutant":
             book.mutants += any(not _machinery(one) for one in tries)
-            if any(one.result.status == "PASS" for one in tries):
-                book.add("warning", "mutant-passes", made_up, f"a mutated solution is PASS: {made_up.detail}")
+            if took := [one for one in tries if bar.passed(one)]:
+                text = f"a mutated solution {bar.words(took[0])}: {made_up.detail}"
+                book.add("warning", "mutant-passes", made_up, text)
         else:
-            _must_not(made_up, tries, book, unscored=unscored)
+            _must_not(made_up, tries, book, bar, unscored=unscored)
     for one in suspicions(task):
         book.findings.append(
             AuditFinding(level="warning", kind=one.kind, task_id=task_id, text=f"{one.place}: {one.text}")
@@ -139,9 +173,11 @@ def _solution(task: Task, made_up: MadeUp, tries: Sequence[Attempt], book: _Book
     if unscored:
         book.add("error", "not-scored", made_up, f"its solution was not scored: {_why(unscored[0])}")
         return True
-    refused = [one for one in tries if one.result.status != "PASS"]
+    refused = [one for one in tries if one.result.status not in GOOD]
     if refused and len(refused) == len(tries):
-        book.add("defect", "solution-fails", made_up, f"its own solution is not PASS but {_why(refused[0])}")
+        wanted = "PASS" if task.spec.evaluation.output.verdict != "none" else "SCORED"
+        text = f"its own solution is not {wanted} but {_why(refused[0])}"
+        book.add("defect", "solution-fails", made_up, text)
     else:
         _agree(made_up, tries, book)
     return False
@@ -167,10 +203,11 @@ def _by_the_clock(moved: Attempt, tries: Sequence[Attempt], book: _Book) -> None
     book.add("defect", CLOCK, solution, text)
 
 
-def _must_not(made_up: MadeUp, tries: Sequence[Attempt], book: _Book, *, unscored: bool) -> None:
-    if any(one.result.status == "PASS" for one in tries):
+def _must_not(made_up: MadeUp, tries: Sequence[Attempt], book: _Book, bar: _Bar, *, unscored: bool) -> None:
+    if took := [one for one in tries if bar.passed(one)]:
         book.took(made_up)
-        book.add("defect", f"{made_up.role}-passes", made_up, f"PASS for {_named(made_up)}")
+        text = f"{_named(made_up)} {bar.words(took[0])}" if bar.alone else f"PASS for {_named(made_up)}"
+        book.add("defect", f"{made_up.role}-passes", made_up, text)
     elif unscored:
         return
     else:
@@ -205,10 +242,12 @@ def _left_the_mean(made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> No
         book.add("warning", "empty-errs", made_up, text)
 
 
-def _expected(task: Task, name: str, made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> None:
+def _expected(  # noqa: PLR0917 - one line of a table
+    task: Task, name: str, made_up: MadeUp, tries: Sequence[Attempt], book: _Book, bar: _Bar
+) -> None:
     """expect.yaml against what came; what PASSes was told already."""
     expected = task.expected.get(name)
-    bad = [one for one in tries if one.result.status != "PASS" and not _machinery(one)]
+    bad = [one for one in tries if not bar.passed(one) and not _machinery(one)]
     if expected is None or not bad:
         return
     result = bad[0].result
@@ -219,6 +258,8 @@ def _expected(task: Task, name: str, made_up: MadeUp, tries: Sequence[Attempt], 
         faults.append(f"the check {expected.check} did not fail (failed: {', '.join(failed) or 'none'})")
     if expected.max_score is not None and result.score is not None and result.score > expected.max_score:
         faults.append(f"score {result.score:g}, expected at most {expected.max_score:g}")
+    if expected.min_score is not None and result.score is not None and result.score < expected.min_score:
+        faults.append(f"score {result.score:g}, expected at least {expected.min_score:g}")
     if faults:
         book.add("defect", "wrong-unexpected", made_up, f"not as its expect.yaml says: {'; '.join(faults)}")
 

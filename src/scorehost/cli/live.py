@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from scorehost.api import JobEvent
 
-_COLOURS = {"PASS": "green", "FAIL": "yellow", "ERROR": "red"}
+_COLOURS = {"PASS": "green", "FAIL": "yellow", "SCORED": "blue", "ERROR": "red"}
 _SHOWN = 12  # running attempts; more would push the counts off a small screen
 _REFRESH_PER_SECOND = 4
 
@@ -78,7 +78,7 @@ class LiveDisplay:
                 row = event.fields["row"]
                 self._running.pop(name, None)
                 self._counts[row.status] += 1
-                if row.status != "PASS" or self._verbose:
+                if row.status not in ("PASS", "SCORED") or self._verbose:
                     self._console.print(Text(finished_line(row), style=_COLOURS[row.status]))
             case "attempt_retried" | "attempt_cancelled" | "attempt_lost":
                 self._running.pop(name, None)
@@ -98,6 +98,8 @@ class LiveDisplay:
         head = Table.grid(padding=(0, 2))
         counts = Text()
         for status, number in self._counts.items():
+            if status == "SCORED" and not number:
+                continue  # few tasks have nothing that passes or fails
             counts.append(f"{status} {number}  ", style=_COLOURS[status] if number else "dim")
         bar = ProgressBar(total=max(self._planned, 1), completed=done, width=24)
         head.add_row(bar, Text(f"{done}/{self._planned}"), counts)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FORMAT = "scorehost.outcome/1"
 _HINTS = 8
-_COLOURS = {"PASS": "green", "FAIL": "yellow", "ERROR": "red"}
+_COLOURS = {"PASS": "green", "FAIL": "yellow", "SCORED": "blue", "ERROR": "red"}
 
 
 def show(outcome: JobOutcome, *, as_json: bool) -> None:

@@ -33,8 +33,8 @@ _TELLING = (
 
 
 def finished_line(row: Row) -> str:
-    """One attempt's end in a line: status, name, score, seconds, and the reason of anything but a PASS."""
-    reason = "" if row.status == "PASS" or not row.reason else f": {row.reason}"
+    """One attempt's end in a line: status, name, score, seconds, and the reason of a FAIL or an ERROR."""
+    reason = "" if row.status in ("PASS", "SCORED") or not row.reason else f": {row.reason}"
     score = "" if row.score is None else f" score {score_text(row.score)}"
     return visible(f"{row.status:<5} {row.key}{score} in {row.seconds:.1f} s{reason}")
 

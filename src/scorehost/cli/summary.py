@@ -13,6 +13,7 @@ from scorehost.model.summary import Group, Summary
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+_ENDS = {"maximize": "lowest", "minimize": "highest", "mixed": "worst"}
 _HEAD = ("submission", "done", "PASS", "FAIL", "ERROR", "mean", "n", "bounds")
 _SHOWN = 50  # submissions in the table; all of them are in summary.json
 _RATES = ("1", "2", "5", "10", "100")  # the k of pass@k that are worth a line
@@ -82,6 +83,12 @@ def _cells(name: str, group: Group) -> tuple[str, ...]:
 def _remarks(group: Group) -> Iterable[str]:
     if group.errors:
         yield _errors(group)
+    if group.scored:
+        yield f"SCORED {group.scored}: a score, and nothing that passes or fails"
+    if group.direction == "minimize":
+        yield "scores are minimised: less is better"
+    if group.direction == "mixed":
+        yield "some scores are maximised and some minimised: there is no mean over all tasks"
     if "2" in group.pass_at_k:
         rates = [(k, group.pass_at_k[k]) for k in _RATES if k in group.pass_at_k]
         yield ", ".join(f"pass@{k} {'undefined' if rate is None else f'{rate:.4g}'}" for k, rate in rates)
@@ -104,7 +111,11 @@ def _errors(group: Group) -> str:
     how = [
         f"{number} of {group.done} {what}" + (f" ({_numbers(parts)})" if known and several else "")
         for number, what, parts in (
-            (group.errors_as_lowest, f"counted as the lowest score{_provoked(group)}", lowest),
+            (
+                group.errors_as_lowest,
+                f"counted as the {_ENDS[group.direction]} score{_provoked(group)}",
+                lowest,
+            ),
             (group.errors_left_out, "left out of the mean", others),
         )
         if number

@@ -42,9 +42,10 @@ def attempt_lines(rows: Sequence[Row], *, width: int | None = None) -> list[str]
     shown = list(rows)
     left_out: list[str] = []
     if len(rows) > ALL_SHOWN:
-        missed = [row for row in rows if row.status != "PASS"]
+        missed = [row for row in rows if row.status not in ("PASS", "SCORED")]
+        passed = any(row.status == "PASS" for row in rows)
         shown = missed[:NOT_PASSED_SHOWN]
-        left_out.append(count(len(rows) - len(missed), "PASS attempt"))
+        left_out.append(count(len(rows) - len(missed), "PASS attempt" if passed else "SCORED attempt"))
         if len(missed) > len(shown):
             left_out.append(f"{len(missed) - len(shown)} FAIL or ERROR")
     lines = columns([_cells(row) for row in shown], _HEAD, width=width) if shown else []

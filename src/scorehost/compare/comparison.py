@@ -12,6 +12,7 @@ from scorehost.compare.pairs import Matched, Pair, match
 from scorehost.compare.scoring_inputs import of_other_formats
 from scorehost.errors import UsageError
 from scorehost.model.comparison import Change, Comparison, Figures, Regressions, Side
+from scorehost.model.direction import best_end, better
 from scorehost.runs.reason import reason
 
 if TYPE_CHECKING:
@@ -156,5 +157,8 @@ def _regressions(a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | No
     if b.status != "complete":
         passed = {one.key for one in a.attempts if one.result.status == "PASS"}
         lost += [f"{key}: PASS, not finished in B" for key in matched.only_a if key in passed]
-    difference = None if figures is None else figures.difference
-    return Regressions(lost=tuple(lost), mean_fell=None if difference is None else difference < -FELL)
+    fell = None
+    if figures is not None and figures.difference is not None and figures.direction != "mixed":
+        slack = best_end(figures.direction, (-FELL, FELL))
+        fell = better(figures.direction, 0.0, figures.difference + slack)
+    return Regressions(lost=tuple(lost), mean_fell=fell)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from scorehost.figures.interval import bootstrap_interval
 from scorehost.figures.mcnemar import exact_p_value
-from scorehost.jobs.statistics import lowest_scores, mean
+from scorehost.jobs.statistics import mean, worst_scores
 from scorehost.model.comparison import Figures, McNemar, TaskComparison
+from scorehost.model.direction import common
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,10 +29,8 @@ class PairedScores:
     def __init__(self, a: ReadJob, b: ReadJob, pairs: Sequence[Pair]) -> None:
         self._pairs = pairs
         every = [one for pair in pairs for one in (pair.scored_a, pair.scored_b)]
-        self._lowest = tuple(
-            lowest_scores({name: task.score_range for name, task in job.record.tasks.items()}, every)
-            for job in (a, b)
-        )
+        self._worst = tuple(worst_scores(job.record.tasks, every) for job in (a, b))
+        self._tasks = a.record.tasks
         self._weights = {name: task.weight for name, task in a.record.tasks.items()}
 
     def tasks(self) -> tuple[TaskComparison, ...]:
@@ -44,16 +43,19 @@ class PairedScores:
     def figures(self, tasks: Sequence[TaskComparison]) -> Figures:
         """All tasks together; `tasks` are what `tasks()` gave."""
         counting = [pair for pair in self._pairs if pair.counts]
+        direction = common(self._tasks[task.task_id].direction for task in tasks)
         known = [
             (task.mean_a, task.mean_b, task.difference, self._weights.get(task.task_id, 1.0))
             for task in tasks
             if task.mean_a is not None and task.mean_b is not None and task.difference is not None
+            if direction != "mixed"
         ]
         weights = [weight for *_, weight in known]
         differences = [difference for *_, difference, _weight in known]
         return Figures(
             n_pairs=len(counting),
             n_tasks=len(known),
+            direction=direction,
             left_out=len(self._pairs) - len(counting),
             errors_as_lowest_a=sum(pair.scored_a.counts_as_lowest for pair in counting),
             errors_as_lowest_b=sum(pair.scored_b.counts_as_lowest for pair in counting),
@@ -61,8 +63,11 @@ class PairedScores:
             mean_b=_weighted([theirs for _, theirs, *_ in known], weights),
             difference=_weighted(differences, weights),
             interval=bootstrap_interval(differences, weights),
-            mcnemar=_mcnemar(counting),
+            mcnemar=_mcnemar([pair for pair in counting if self._judged(pair)]),
         )
+
+    def _judged(self, pair: Pair) -> bool:
+        return self._tasks[pair.key.task_id].verdict != "none"
 
     def _task(self, task_id: str, pairs: Sequence[Pair]) -> TaskComparison:
         counting = [pair for pair in pairs if pair.counts]
@@ -80,7 +85,7 @@ class PairedScores:
         )
 
     def _score(self, one: Scored, side: int) -> float:
-        return self._lowest[side].get(one.key.task_id, 0.0) if one.score is None else one.score
+        return self._worst[side].get(one.key.task_id, 0.0) if one.score is None else one.score
 
 
 def _nested(pairs: Iterable[Pair], value: Callable[[Pair], float]) -> float | None:

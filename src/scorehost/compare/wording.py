@@ -147,5 +147,6 @@ def _regression_lines(comparison: Comparison) -> list[str]:
     found = comparison.regressions
     lines = [f"regression: {len(found.lost)} PASS in A and not in B"] if found.lost else []
     if found.mean_fell:
-        lines.append("regression: the mean fell")
+        rose = comparison.figures is not None and comparison.figures.direction == "minimize"
+        lines.append(f"regression: the mean {'rose, where less is better' if rose else 'fell'}")
     return lines

@@ -35,10 +35,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Files below one folder of a host, in byte order of path, with empty folders that it needs."""
+    """Files below one folder of a host, in byte order of path, with empty folders that it needs.
+
+    `links` are symbolic ones of ours, from path to target; no digest counts them.
+    """
 
     entries: tuple[Entry, ...] = ()
     folders: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
     @property
     def size(self) -> int:
@@ -122,7 +126,7 @@ def archive(
 ) -> Iterator[bytes]:
     """A tar archive of the trees, each below its folder, in pieces of about 256 KiB.
 
-    `links` are symbolic ones of ours, from path to target; trees never hold any.
+    `links` are further symbolic ones of ours, from path to target.
 
     All is owned by root with modes 0644, 0755 for folders and what may be executed, times 0. Every content is
     hashed again while it is read: raises `ChangedWhileSent` when it is not what the entry says.
@@ -140,6 +144,8 @@ def archive(
         names += [prefix + name for name in tree.folders]
         for name in names:
             pending.write(_folders(name, made))
+        for path, target in tree.links:
+            pending.write(_header(prefix + path, tarfile.SYMTYPE, 0, 0o777, target))
         for entry in tree.entries:
             path = prefix + entry.path
             parent = path.rpartition("/")[0]

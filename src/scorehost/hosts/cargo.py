@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scorehost.files.tree import Entry, Tree, held, read_tree
@@ -11,6 +11,18 @@ from scorehost.hosts import blueprint as places
 from scorehost.hosts.blueprint import Blueprint
 
 _IN_CONTAINER = ("scorehost_sdk", "ageval_sdk")
+# As in the task's own folder: an evaluator may look for its gold beside itself.
+_BESIDE = ((places.EVALUATION, f"../{places.EVALUATION}"),)
+_HARNESS = ("harness.py", "shortage.py", "wire.py")  # run submitted functions
+# For other hosts, an author's machine and the controller: an evaluator's host would carry them for nothing.
+_STAY_HERE = {
+    "harness.py",
+    "testing.py",
+    "local_agents.py",
+    "local_process.py",
+    "local_task.py",
+    "verdict.py",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +55,12 @@ class Cargo:
                 )
                 for entry in self.workspace.entries
             )
-            tools = Tree(tools.entries + staged, (places.WORKSPACE,))
+            folders = (places.WORKSPACE, *(f"{places.WORKSPACE}/{name}" for name in self.workspace.folders))
+            tools = Tree(tools.entries + staged, folders)
         load[places.TOOLS] = tools
         if host.gold:
             load[places.EVALUATION] = self.gold
-            load[places.TASK] = self.code
+            load[places.TASK] = replace(self.code, links=_BESIDE)
         load[places.ARTIFACTS] = self.artifacts if host.artifacts else Tree()
         load[places.WORKSPACE] = self.workspace if host.artifacts and not host.copy_workspace else Tree()
         return load
@@ -58,11 +71,12 @@ def tools() -> tuple[Tree, Tree]:
     files: dict[str, Path] = {}
     for package in _IN_CONTAINER:
         root = _package_folder(package)
-        files |= {f"{package}/{path.relative_to(root)}": path for path in sorted(root.rglob("*.py"))}
+        sent = (path for path in sorted(root.rglob("*.py")) if path.name not in _STAY_HERE)
+        files |= {f"{package}/{path.relative_to(root)}": path for path in sent}
     sdk = _package_folder("scorehost_sdk")
     return (
         held(read_tree([("runner.py", sdk / "runner.py"), *files.items()])),
-        held(read_tree([("harness.py", sdk / "harness.py")])),
+        held(read_tree([(name, sdk / name) for name in _HARNESS])),
     )
 
 

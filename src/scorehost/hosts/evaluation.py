@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -35,7 +35,7 @@ from scorehost.model.result import HostUsage
 
 @dataclass(slots=True)
 class Evaluation:
-    """What `evaluate` needs, and where it leaves what it learned, also when it fails: `hosts` and `log`.
+    """What `evaluate` needs, and where it leaves what it learned, also when it fails: `hosts`, `log`, `told`.
 
     `vacated`: the container to evaluate in, in place of one that is made for it.
     """
@@ -57,6 +57,8 @@ class Evaluation:
     vacated: Vacated | None = None
     hosts: tuple[HostUsage, ...] = ()
     log: Capture | None = None
+    any_name: bool = False  # without a map, every name of a host means the single one
+    told: list[Any] = field(default_factory=list)  # rows of checks that counted at once, not yet judged
 
     def trees(self) -> Mapping[str, Tree]:
         """Folder below /attempt -> what has to lie there when the evaluator begins."""
@@ -133,6 +135,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
             environments=tuple(order.named),
             gold=tuple(name for name, plan in order.named.items() if plan.gold),
             single=single,
+            any_name=order.any_name,
             trees=tuple(f"{ROOT}/{folder}" for folder in trees),
             roles=order.roles,
             fed=live.host.blueprint.fed,
@@ -154,6 +157,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
         ),
         begin=begin,
         near_end=leave_named,
+        told=order.told,
     )
     try:
         with order.site.timed("evaluate"):

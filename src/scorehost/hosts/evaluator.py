@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import anyio
@@ -17,7 +17,7 @@ from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.frames import Ended, FailedFrame, ResultFrame, Start
 from scorehost.hosts.host import Host
 from scorehost.hosts.judgement import Ending, judged, memory_words, too_late
-from scorehost.hosts.messages import Log, Request
+from scorehost.hosts.messages import Check, Log, Request
 from scorehost.hosts.sessions import Sessions
 from scorehost.hosts.talk import UNHEARD_SECONDS, Talk
 from scorehost.hosts.usage import Usage, read_usage
@@ -33,8 +33,8 @@ class Serve(Protocol):
 
     sessions: Sessions
 
-    def count(self, line: Log) -> None:
-        """Counts a line for the journal. Raises ChannelViolation when there are too many."""
+    def count(self, line: Log | Check) -> None:
+        """Counts a line for the journal or a row of checks. Raises ChannelViolation: too many."""
 
     async def admit(self, request: Request) -> None:
         """Waits until there is room for what came with a request: nothing is read until then."""
@@ -61,6 +61,7 @@ class Dialogue:
     near_end: Callable[[], Any]  # awaited while the evaluator ends
     before: bytes = b""  # sent ahead of the first frame: runner and SDK, to a host that has nothing yet
     after: bytes = b""  # sent behind it: the files that it announces
+    told: list[Any] = field(default_factory=list)  # rows of checks that counted at once, not yet judged
     vouched: bool = False  # the keeper has seen the end of all that the evaluator started
 
     async def run(self) -> dict[str, Any]:

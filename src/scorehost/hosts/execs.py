@@ -76,13 +76,16 @@ class Output:
 async def started_exec(host: Host, order: ExecOrder) -> str | None:
     """An exec made ready in `host`, or None when the host does not run any more."""
     home = {"HOME": EXEC_HOME} if host.blueprint.evaluator else {}
+    # Where gold lies, no file beside a program may stand for a module of it. Elsewhere there is nothing to
+    # protect, and programs of several files import their own.
+    safe = {"PYTHONSAFEPATH": "1"} if host.blueprint.gold or host.blueprint.evaluator else {}
     try:
         with host.asking():
             return await host.engine.exec_create(
                 host.container,
                 order.argv,
                 user=host.users.execs,
-                env={"PYTHONSAFEPATH": "1", **home, **order.env},
+                env={**safe, **home, **order.env},
                 workdir=order.workdir or host.blueprint.workdir or ROOT,
                 stdin=order.stdin is not None,
             )

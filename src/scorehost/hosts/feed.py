@@ -39,12 +39,16 @@ def feed(trees: Iterable[tuple[str, Tree]]) -> bytes:
     folders: list[str] = []
     files: list[tuple[str, int, bool]] = []
     contents: list[bytes] = []
+    links: list[tuple[str, str]] = []
     for folder, tree in trees:
         folders += [folder, *(f"{folder}/{name}" for name in tree.folders)]
+        links += [(f"{folder}/{path}", target) for path, target in tree.links]
         for entry in tree.entries:
             path = f"{folder}/{entry.path}"
             files.append((path, entry.size, entry.executable))
             contents += pieces(entry, path)
     # ASCII: a name that is not UTF-8 travels as escaped lone surrogates.
-    header = json.dumps({"folders": folders, "files": files}, separators=(",", ":")).encode("ascii")
+    header = json.dumps({"folders": folders, "files": files, "links": links}, separators=(",", ":")).encode(
+        "ascii"
+    )
     return b"".join((len(header).to_bytes(4, "big"), header, *contents))

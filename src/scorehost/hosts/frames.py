@@ -21,6 +21,7 @@ from scorehost.hosts.messages import (
     MAX_OPEN,
     MAX_PART,
     MAX_STDIN,
+    Check,
     Close,
     CloseStdin,
     Ended,
@@ -44,7 +45,8 @@ from scorehost.hosts.messages import (
     Wait,
     WriteFile,
 )
-from scorehost.model.json import BadJson, parse
+from scorehost.model.json import BadJson, canonical, parse
+from scorehost_sdk.verdict import MAX_ROW_BYTES, MAX_ROWS
 
 __all__ = [
     "MAX_ARGV_ENV",
@@ -57,6 +59,7 @@ __all__ = [
     "Budget",
     "BudgetSpent",
     "ChannelViolation",
+    "Check",
     "Close",
     "CloseStdin",
     "Ended",
@@ -92,6 +95,7 @@ KEEPER, EVALUATOR = b"k", b"e"  # who speaks in a frame of the runner
 # What a small frame can unfold to in memory is bounded by its containers: an empty list costs two bytes here
 # and 64 there.
 _MAX_CONTAINERS = 2_000_000
+MAX_TOLD = MAX_ROWS + 1  # rows that count at once; the last says that the SDK held back what followed
 
 
 class ChannelViolation(ScorehostError):
@@ -292,17 +296,23 @@ class Budget:
         self.execs = 0
         self.open = 0
         self.log_lines = 0
+        self.rows = self.row_bytes = 0
 
     def spend(self, request: Request) -> None:
         """Counts `request` before it is done.
 
-        Raises `BudgetSpent` when the attempt may not have it, `ChannelViolation` past the lines that the
-        runner itself would have held back. Each `Open` that was counted is given back by `closed`.
+        Raises `BudgetSpent` when the attempt may not have it, `ChannelViolation` past the lines and rows that
+        the runner itself would have held back. Each `Open` that was counted is given back by `closed`.
         """
         if isinstance(request, Log):
             self.log_lines += 1
             if self.log_lines > MAX_LOG_LINES:
                 raise ChannelViolation(f"more than {MAX_LOG_LINES} lines for the journal")
+        if isinstance(request, Check):
+            self.rows += 1
+            self.row_bytes += len(canonical(request.row))
+            if self.rows > MAX_TOLD or self.row_bytes > 2 * MAX_ROW_BYTES:
+                raise ChannelViolation(f"more than {MAX_TOLD} rows of checks, or {2 * MAX_ROW_BYTES} bytes")
         if isinstance(request, (Exec, Open)):
             _bound_words(request)
         if isinstance(request, Open) and self.open >= MAX_OPEN:

@@ -72,7 +72,8 @@ class Start(Frozen):
     `roles` are those of the task, which make `inputs["agent"]`; `phase` run: the entrypoint gets a context.
     `fed`: files follow this frame, and lie where the runner's own user could change them. `alone`: all
     processes of the runner's user are its own, and may be killed. `excused`: of what the keeper looks for in
-    its container, what need not hold.
+    its container, what need not hold. `any_name`: without a map, every name of a host means the single one
+    (the ageval layout).
     """
 
     entrypoint: str
@@ -87,6 +88,7 @@ class Start(Frozen):
     fed: bool = False
     alone: bool = False
     excused: tuple[str, ...] = ()
+    any_name: bool = False
 
 
 class Hello(Frozen):
@@ -174,6 +176,14 @@ class Reset(Frozen):
     name: HostName | None
 
 
+class Cpu(Frozen):
+    """How much CPU time has a host used?"""
+
+    kind: Literal["cpu"]
+    id: Id
+    name: HostName | None
+
+
 class WriteFile(Frozen):
     """A part of a file for a host; the last has `more` false. All but the first of a file name its transfer,
     and say where in the file they begin.
@@ -214,6 +224,14 @@ class Log(Frozen):
     kind: Literal["log"]
     id: Id
     text: str = Field(max_length=64 * 1024)
+
+
+class Check(Frozen):
+    """A row of checks that counts at once; it gets no reply, and is judged as those of a result are."""
+
+    kind: Literal["check"]
+    id: Id
+    row: dict[str, Any]
 
 
 class Session(Frozen):
@@ -357,10 +375,12 @@ Request = (
     | Wait
     | Close
     | Reset
+    | Cpu
     | WriteFile
     | ReadFile
     | Cancel
     | Log
+    | Check
     | AgentRequest
     | Publish
 )  # each with an `id`

@@ -297,6 +297,15 @@ class NamedHosts:
                 if slot.host is not None and not slot.host.ended:
                     group.start_soon(read, slot.host)
 
+    async def cpu_seconds(self, name: str | None) -> float | None:
+        """CPU time of the host that runs under a name; None where there is none, or nobody can tell."""
+        host = self._slots[self.blueprint(name).name].host
+        if host is None or host.ended:
+            return None
+        return (
+            await read_usage(self._site.engine, host.container, host.users.main, running=True)
+        ).cpu_seconds
+
     def have_served(self) -> None:
         """The evaluator has ended: nobody waits for their removal."""
         for host in self._hosts:

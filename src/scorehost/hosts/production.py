@@ -22,6 +22,8 @@ from scorehost.hosts.evaluator import Dialogue
 from scorehost.hosts.frames import (
     Budget,
     BudgetSpent,
+    ChannelViolation,
+    Check,
     FailedFrame,
     Log,
     Request,
@@ -210,8 +212,10 @@ class RunRequests:
         self.limit = ""
         self.over = anyio.Event()  # a limit was reached
 
-    def count(self, line: Log) -> None:
-        """Counts a line for the journal. Raises ChannelViolation when there are too many."""
+    def count(self, line: Log | Check) -> None:
+        """Counts a line for the journal. Raises ChannelViolation when there are too many, and for checks."""
+        if isinstance(line, Check):
+            raise ChannelViolation("a check, of which a run phase has none")
         self._budget.spend(line)
 
     async def admit(self, request: Request) -> None:

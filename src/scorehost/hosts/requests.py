@@ -21,9 +21,11 @@ from scorehost.hosts.host import Host
 from scorehost.hosts.messages import (
     MAX_PART,
     Cancel,
+    Check,
     Close,
     CloseSession,
     CloseStdin,
+    Cpu,
     Exec,
     Invoke,
     Judge,
@@ -84,8 +86,8 @@ class Requests:
         self._opening: list[str | None] = []
         self.sessions = Sessions(agents, premises=self, clock=clock)
 
-    def count(self, line: Log) -> None:
-        """Counts a line for the journal. Raises ChannelViolation when there are too many."""
+    def count(self, line: Log | Check) -> None:
+        """Counts a line for the journal or a row of checks. Raises ChannelViolation: too many."""
         self._budget.spend(line)
 
     async def admit(self, request: Request) -> None:
@@ -129,6 +131,8 @@ class Requests:
         if isinstance(request, (Exec, Open, Reset, WriteFile, ReadFile)) and request.name in self._tied:
             text = f"a session is tied to {request.name}: end it before the host is used in another way"
             raise Refused("ScoringError", text)
+        if isinstance(request, Cpu):
+            return {"seconds": await self._named.cpu_seconds(request.name)}
         if isinstance(request, Publish):
             raise Refused("ScoringError", "artifacts are published in the run phase only")
         if isinstance(request, (Exec, Open, Reset)):

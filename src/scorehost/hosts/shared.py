@@ -33,8 +33,9 @@ class Vacated:
         """
         code = {entry.path: entry for tree in (self.code, cargo.code) for entry in tree.entries}
         folders = tuple(dict.fromkeys(self.code.folders + cargo.code.folders))
-        merged = Tree(tuple(code.values()), folders)
-        return {**cargo.trees(blueprint), TOOLS: self.tools, TASK: merged}
+        trees = cargo.trees(blueprint)
+        merged = Tree(tuple(code.values()), folders, trees[TASK].links)
+        return {**trees, TOOLS: self.tools, TASK: merged}
 
 
 @asynccontextmanager

@@ -27,7 +27,7 @@ from scorehost.hosts.frames import (
 )
 from scorehost.hosts.judgement import too_late
 from scorehost.hosts.marked_log import MarkedLog
-from scorehost.hosts.messages import Log, Request
+from scorehost.hosts.messages import Check, Log, Request
 from scorehost.hosts.named import UnknownEnvironment
 from scorehost.hosts.sessions import Refused
 from scorehost.model.failure import Failure, Phase, failure
@@ -106,7 +106,7 @@ class Talk:
                         group.start_soon(host.end, "output_limit")  # reading on: what is not read ends slowly
                     continue
                 for frame in self._reader.feed(chunk.data):
-                    if not isinstance(frame, (Hello, ResultFrame, FailedFrame, Ended, Log)):
+                    if not isinstance(frame, (Hello, ResultFrame, FailedFrame, Ended, Log, Check)):
                         await self._d.serve.admit(frame)
                     self._take(frame, serving)
         except ChannelViolation as violation:
@@ -131,6 +131,9 @@ class Talk:
             self.vouched = frame
             self.spoken.set()
             self._see_whether_over()
+        elif isinstance(frame, Check):
+            self._d.serve.count(frame)
+            self._d.told.append(frame.row)
         elif isinstance(frame, Log):
             self._d.serve.count(frame)
             self._d.log.add(frame.text.encode("utf-8", "replace") + b"\n")

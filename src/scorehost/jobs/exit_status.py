@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorehost.model.direction import better
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from scorehost.jobs.kind import Gate
     from scorehost.jobs.running import Running
     from scorehost.jobs.schedule import Why
+    from scorehost.model.direction import GroupDirection
     from scorehost.model.summary import JobStatus
     from scorehost.runs.scored import Scored
 
@@ -25,16 +28,19 @@ def exit_status(
     status: JobStatus,
     attempts: Collection[Scored],
     mean_score: float | None,
+    direction: GroupDirection = "maximize",
 ) -> int:
     """130 interrupted; 2 nothing scored for want of an engine or image, or stopped early; 3 an ERROR or an
-    invalid job; 1 a gate that was not met or a mean below `fail_under`; 0. `exit_on` turns a gate, or gates
-    and ERRORs, into 0.
+    invalid job; 1 a gate that was not met or a mean that is none, or worse than `fail_under`; 0. `exit_on`
+    turns a gate, or gates and ERRORs, into 0.
     """
     # An attempt that ended without a result is a defect, which no status of a finished one shows. It and an
     # invalid job are no verdicts: `exit_on` does not excuse them.
     unsound = status == "invalidated" or (status == "incomplete" and why == "done")
     errors = any(one.status == "ERROR" for one in attempts)
-    below = running.fail_under is not None and (mean_score is None or mean_score < running.fail_under)
+    below = running.fail_under is not None and (
+        mean_score is None or direction == "mixed" or better(direction, running.fail_under, mean_score)
+    )
     fails = running.exit_on == "fail" and gate == "not met"
     told = running.exit_on != "never"
     rules = (

@@ -12,6 +12,7 @@ from scorehost.errors import DiskTrouble
 from scorehost.files.atomic import moved_folder
 from scorehost.jobs.outcome import JobEvent, Row, Watch
 from scorehost.model.ids import utc_now
+from scorehost.model.result import GOOD
 from scorehost.runs.carry import link_attempt
 from scorehost.runs.manifest import MANIFEST_FILE
 from scorehost.runs.reader import (
@@ -280,7 +281,9 @@ class Ledger:
 
     async def explain(self) -> None:
         """Reads why attempts of earlier sittings are not PASS, before rows of them are asked for."""
-        unread = [one for one in self.done.values() if one.status != "PASS" and one.key not in self._reasons]
+        unread = [
+            one for one in self.done.values() if one.status not in GOOD and one.key not in self._reasons
+        ]
 
         def read() -> dict[AttemptKey, str]:
             with Reader(self.folder.path) as reader:

@@ -205,6 +205,7 @@ class _Job(Generic[A, W]):
             status=status,
             attempts=attempts.values(),
             mean_score=summary.mean_score,
+            direction=summary.direction,
         )
         try:
             await self._write(summary, code)

@@ -50,7 +50,11 @@ class Running:
         show_default=True,
     )
     fail_under: float | None = option(
-        None, "--fail-under", "Exit 1 when the mean is below X.", "number", metavar="X"
+        None,
+        "--fail-under",
+        "Exit 1 when the mean is below X (above, where scores are minimised).",
+        "number",
+        metavar="X",
     )
     allow_unenforced: bool = option(
         default=False,

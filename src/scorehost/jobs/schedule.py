@@ -15,6 +15,7 @@ from scorehost.aio.retry import Retry
 from scorehost.errors import DiskTrouble, EngineUnreachable
 from scorehost.jobs.gate import PATIENCE_SECONDS, EngineGate
 from scorehost.jobs.ledger import Ledger, unforeseen_text
+from scorehost.model.result import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -165,7 +166,7 @@ class Schedule:
             self._queue.append(replace(order, number=order.number + 1))
         if failure is not None and failure.kind == ENGINE_LOST and not await self._gate.recovered():
             self._engine_gone()
-        elif self._pace.fail_fast and one.status != "PASS" and not again:
+        elif self._pace.fail_fast and one.status not in GOOD and not again:
             self._finish("fail_fast", f"Stopped at the first that is not PASS: {one.key}.", cancel=False)
 
     async def _lost(self, order: Order[Any]) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scorehost.figures.estimators import ks, pass_at_k, pass_power_k
+from scorehost.model.direction import common, worst_end, worst_of
 from scorehost.model.summary import Bounds, Counts, ErrorCount, Group, MetricSummary
 from scorehost.runs.scored import Scored
 
@@ -25,16 +26,17 @@ Cells = Mapping[str, Mapping[str, Mapping[int, Sequence[Scored]]]]
 
 
 class Figures:
-    """Computes groups; `attempts` are all finished ones of the job: an open range's lowest is theirs."""
+    """Computes groups; `attempts` are all finished ones of the job: an open range's worst is theirs."""
 
     def __init__(self, tasks: Mapping[str, TaskRecord], attempts: Iterable[Scored]) -> None:
         self._tasks = tasks
-        ranges = {task_id: task.score_range for task_id, task in tasks.items()}
-        self._lowest = lowest_scores(ranges, attempts)
+        self._worst = worst_scores(tasks, attempts)
 
     def group(self, attempts: Sequence[Scored], *, planned: int, task_ids: Collection[str]) -> Group:
         """The figures of `attempts`, of `planned` in all; `task_ids` are the tasks of the plan for them."""
         cells = _cells(attempts)
+        judged = {task_id: cell for task_id, cell in cells.items() if self._tasks[task_id].verdict != "none"}
+        direction = common(self._tasks[task_id].direction for task_id in task_ids)
         weights = self._weights(task_ids)
         counts = Counter(one.status for one in attempts)
         failed = [(one, one.error) for one in attempts if one.error is not None]
@@ -42,7 +44,7 @@ class Figures:
         lowest = Counter((error.kind, error.blame.value) for one, error in failed if one.counts_as_lowest)
         as_lowest = sum(one.counts_as_lowest for one in attempts)
         left_out = sum(one.left_out for one in attempts)
-        most = max((len(samples) for task in cells.values() for samples in task.values()), default=0)
+        most = max((len(samples) for task in judged.values() for samples in task.values()), default=0)
         return Group(
             planned=planned,
             done=len(attempts),
@@ -51,21 +53,23 @@ class Figures:
                 ErrorCount(kind=kind, blame=blame, count=count, as_lowest=lowest[kind, blame])
                 for (kind, blame), count in sorted(errors.items(), key=lambda item: (-item[1], item[0]))
             ),
-            mean_score=_mean(cells, self._counted, weights),
+            scored=counts["SCORED"],
+            direction=direction,
+            mean_score=None if direction == "mixed" else _mean(cells, self._counted, weights),
             n=len(attempts) - left_out,
             errors_as_lowest=as_lowest,
             errors_provoked=sum(one.provoked for one in attempts),
             errors_left_out=left_out,
-            bounds=self._bounds(cells, weights),
-            pass_at_k={str(k): _rate(cells, k, pass_at_k, weights) for k in ks(most)},
-            pass_power_k={str(k): _rate(cells, k, pass_power_k, weights) for k in ks(most)},
-            agreement=_agreement(cells),
+            bounds=Bounds(lower=None, upper=None) if direction == "mixed" else self._bounds(cells, weights),
+            pass_at_k={str(k): _rate(judged, k, pass_at_k, weights) for k in ks(most)},
+            pass_power_k={str(k): _rate(judged, k, pass_power_k, weights) for k in ks(most)},
+            agreement=_agreement(judged),
             metrics=self._metrics(attempts, task_ids),
         )
 
     def _counted(self, one: Scored) -> float | None:
         if one.counts_as_lowest:
-            return self._lowest[one.key.task_id]
+            return self._worst[one.key.task_id]
         return one.score
 
     def _weights(self, task_ids: Iterable[str]) -> Mapping[str, float]:
@@ -114,21 +118,23 @@ class Figures:
         return tuple(rows)
 
 
-def lowest_scores(
-    ranges: Mapping[str, tuple[float, float] | None], attempts: Iterable[Scored]
-) -> dict[str, float]:
-    """The lowest score of each task, which is what an ERROR of the submission's counts as.
+def worst_scores(tasks: Mapping[str, TaskRecord], attempts: Iterable[Scored]) -> dict[str, float]:
+    """The worst score of each task, which is what an ERROR of the submission's counts as.
 
-    An open range has no lowest score. Zero is what a FAIL without a score gets; where scores of `attempts` go
-    below it, a crash must not be better than the worst that was scored.
+    An open range has no worst end. Zero is what a FAIL without a score gets; where scores of `attempts` are
+    worse, a crash must not be better than the worst that was scored.
     """
     observed: dict[str, float] = {}
     for one in attempts:
-        if one.score is not None:
-            observed[one.key.task_id] = min(one.score, observed.get(one.key.task_id, 0.0))
+        task = tasks.get(one.key.task_id)
+        if one.score is not None and task is not None:
+            known = observed.get(one.key.task_id, 0.0)
+            observed[one.key.task_id] = worst_of(task.direction, (one.score, known))
     return {
-        task_id: observed.get(task_id, 0.0) if bounds is None else bounds[0]
-        for task_id, bounds in ranges.items()
+        task_id: observed.get(task_id, 0.0)
+        if task.score_range is None
+        else worst_end(task.direction, task.score_range)
+        for task_id, task in tasks.items()
     }
 
 

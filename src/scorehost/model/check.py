@@ -8,10 +8,11 @@ from pydantic import Field
 
 from scorehost.model.exec_result import ExecFacts
 from scorehost.model.frozen import Frozen
+from scorehost_sdk.verdict import MAX_ROW_BYTES as MAX_BYTES
+
+__all__ = ["MAX_BYTES", "CheckExec", "CheckRow", "CheckStatus"]
 
 CheckStatus = Literal["PASS", "FAIL", "ERROR", "SKIP"]
-MAX_ROWS = 10_000
-MAX_BYTES = 8 * 1024 * 1024
 
 
 class CheckExec(ExecFacts):

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from scorehost.model.check import CheckStatus
+from scorehost.model.direction import GroupDirection
 from scorehost.model.frozen import Frozen
 from scorehost.model.result import Status
 
@@ -130,6 +131,9 @@ class Figures(Frozen):
     left_out: int = Field(description="pairs with an ERROR that says nothing of the submission, in A or in B")
     errors_as_lowest_a: int
     errors_as_lowest_b: int
+    direction: GroupDirection = Field(
+        "maximize", description="which way scores are better; mixed: tasks of both, so there are no means"
+    )
     mean_a: float | None
     mean_b: float | None
     difference: float | None
@@ -139,7 +143,8 @@ class Figures(Frozen):
 
 class Regressions(Frozen):
     """`lost`: attempts that were PASS in A and are FAIL or ERROR in B, or were never finished in B.
-    `mean_fell` is None where no difference of means is told.
+    `mean_fell`: it got worse, which is a rise where scores are minimised; None where no difference of means
+    is told.
     """
 
     lost: tuple[str, ...]

@@ -77,12 +77,6 @@ class AttemptKey(Frozen):
         """The attempt's folder below `attempts/`."""
         return str(self)
 
-    @property
-    def seed(self) -> int:
-        """The first 63 bits of sha256 over task_id, submission, sample and repeat, one a line."""
-        text = f"{self.task_id}\n{self.submission}\n{self.sample}\n{self.repeat}"
-        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
-
 
 def new_job_id(now: datetime | None = None) -> str:
     """An id that sorts by time (UTC) and ends in 16 random bits, such as `20261130-074512-7f3a`."""

@@ -11,11 +11,17 @@ from scorehost.model.frozen import Frozen
 from scorehost.model.ids import AttemptKey, path_part
 from scorehost.model.json import BadJson, dump, parse
 
+GOOD = ("PASS", "SCORED")  # nothing has to be said of why
 FIRST = "scorehost.result/1"
-Status = Literal["PASS", "FAIL", "ERROR"]
+Status = Literal["PASS", "FAIL", "SCORED", "ERROR"]
 Kind = Literal["score", "suite", "observe", "quality"]
-Evaluated = Literal["passed", "failed", "not_evaluated"]
-_EVALUATED: dict[Status, Evaluated] = {"PASS": "passed", "FAIL": "failed", "ERROR": "not_evaluated"}
+Evaluated = Literal["passed", "failed", "scored", "not_evaluated"]
+_EVALUATED: dict[Status, Evaluated] = {
+    "PASS": "passed",
+    "FAIL": "failed",
+    "SCORED": "scored",
+    "ERROR": "not_evaluated",
+}
 
 
 class HostUsage(Frozen):
@@ -131,7 +137,7 @@ class Result(Frozen):
         if (self.status == "ERROR") != (self.error is not None):
             raise ValueError("an error stands exactly in a result of status ERROR")
         if (self.status == "ERROR") != (self.score is None):
-            raise ValueError("a score stands exactly in a result that is PASS or FAIL")
+            raise ValueError("a score stands exactly in a result that is no ERROR")
         if self.try_number < 1 or self.sample < 1 or self.repeat < 1:
             raise ValueError("sample, repeat and try count from 1")
         return self

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from scorehost.model.call import RoleUsage
+from scorehost.model.direction import GroupDirection
 from scorehost.model.frozen import Frozen
 
 JobStatus = Literal["complete", "incomplete", "interrupted", "invalidated"]
@@ -74,15 +75,20 @@ class WarningsTold(Frozen):
 class Group(Frozen):
     """The figures of a set of attempts: of a task, a submission, a tag, or the whole job.
 
-    `mean_score` rests on `n` attempts, of which `errors_as_lowest` are ERRORs that count as the lowest score;
-    `errors_provoked` of these were agents that failed at work that can have made them fail, though they
-    answered others. `errors_left_out` are in neither. `pass_at_k` and `pass_power_k` go from k (as text) to a
-    rate, None where a task has fewer than k samples that count, be it none.
+    `mean_score` rests on `n` attempts, of which `errors_as_lowest` are ERRORs that count as the lowest score
+    (the highest, where scores are minimised); `errors_provoked` of these were agents that failed at work that
+    can have made them fail, though they answered others. `errors_left_out` are in neither. `pass_at_k` and
+    `pass_power_k` are over tasks that have verdicts, and go from k (as text) to a rate, None where a task has
+    fewer than k samples that count, be it none.
     """
 
     planned: int
     done: int
     counts: Counts
+    scored: int = Field(0, description="attempts that have a score and no verdict (SCORED)")
+    direction: GroupDirection = Field(
+        "maximize", description="which way scores are better; mixed: tasks of both, so there is no mean"
+    )
     errors: tuple[ErrorCount, ...]
     mean_score: float | None
     n: int
@@ -97,7 +103,9 @@ class Group(Frozen):
 
 
 class Rank(Frozen):
-    """A submission's place. `score`: its lower bound; where a range is open, its mean if no ERROR is out."""
+    """A submission's place. `score`: its worse bound (the lower, where scores are maximised); where a range
+    is open, its mean if no ERROR is out.
+    """
 
     rank: int
     submission: str

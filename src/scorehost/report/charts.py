@@ -13,15 +13,20 @@ if TYPE_CHECKING:
     from scorehost.model.summary import Group
 
 SHOWN = 60  # bars in one chart; the tables have all
-COLOURS = {"PASS": "#2e7d32", "FAIL": "#c77700", "ERROR": "#b3261e"}
+COLOURS = {"PASS": "#2e7d32", "FAIL": "#c77700", "SCORED": "#3367a8", "ERROR": "#b3261e"}
 _LINE, _LEFT, _WIDTH, _RIGHT, _LONGEST = 22, 230, 420, 260, 28
 
 
 def verdict_chart(groups: Mapping[str, Group]) -> str:
-    """PASS, FAIL and ERROR of each group as parts of one bar."""
+    """PASS, FAIL, SCORED and ERROR of each group as parts of one bar."""
     bars = []
     for name, group in list(groups.items())[:SHOWN]:
-        counts = {"PASS": group.counts.PASS, "FAIL": group.counts.FAIL, "ERROR": group.counts.ERROR}
+        counts = {
+            "PASS": group.counts.PASS,
+            "FAIL": group.counts.FAIL,
+            "SCORED": group.scored,
+            "ERROR": group.counts.ERROR,
+        }
         total = max(group.planned, 1)
         parts, x = [], 0.0
         for status, count in counts.items():
@@ -37,7 +42,7 @@ def mean_chart(groups: Mapping[str, Group], title: str) -> str:
     """The mean of each group as a bar, its bounds as a line over it; the worst first where there are many."""
     known = [(name, group) for name, group in groups.items() if group.mean_score is not None]
     if len(known) > SHOWN:
-        known = sorted(known, key=lambda item: (item[1].mean_score or 0.0, item[0]))[:SHOWN]
+        known = sorted(known, key=_worst_first)[:SHOWN]
     if not known:
         return ""
     ends = [value for _, group in known for value in _values(group)]
@@ -59,6 +64,11 @@ def mean_chart(groups: Mapping[str, Group], title: str) -> str:
             told += f", {span(bounds.lower, bounds.upper)}"
         bars.append((name, "".join(marks), told))
     return _chart(title, bars)
+
+
+def _worst_first(item: tuple[str, Group]) -> tuple[float, str]:
+    mean = item[1].mean_score or 0.0
+    return -mean if item[1].direction == "minimize" else mean, item[0]
 
 
 def _values(group: Group) -> Iterable[float]:

@@ -135,8 +135,10 @@ def _warned(job: ReadJob, attempts: Iterable[ReportedAttempt]) -> WarningsTold:
 def _said(job: ReadJob, result: Result, scored: Scored, rows: Iterable[CheckRow]) -> tuple[str, ...]:
     """Its warnings; results of earlier releases lack what can be told from their other keys."""
     task = job.record.tasks.get(scored.key.task_id)
-    bounds = None if task is None else task.score_range
-    contrary = contradiction(result.status, result.score, bounds, [row.status for row in rows])
+    statuses = [row.status for row in rows]
+    contrary = ""
+    if task is not None:
+        contrary = contradiction(result.status, result.score, task.score_range, statuses, task.direction)
     words = [contrary] if contrary else []
     return tuple(dict.fromkeys((*result.warnings, *words, *unusable_words(scored.unusable))))
 

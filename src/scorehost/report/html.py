@@ -94,6 +94,8 @@ def _figures(report: Report) -> list[str]:
             lines.append(charts.verdict_chart(groups))
         lines.append(charts.mean_chart(groups, f"Mean score by {title}, with bounds"))
         lines += _table((title, *rows.GROUP_HEAD), rows.group_rows(groups))
+    if told := rows.direction_rule(summary):
+        lines.append(f"<p>{escape(told)}</p>")
     if summary.metrics:
         lines += ["<h2>Metrics</h2>", *_table(rows.METRIC_HEAD, rows.metric_rows(summary))]
     if summary.errors:

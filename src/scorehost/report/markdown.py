@@ -28,6 +28,8 @@ def markdown_report(report: Report) -> bytes:
             if groups:
                 head = (title, *rows.GROUP_HEAD)
                 lines += ["", f"## By {title}", "", *table(head, rows.group_rows(groups), right=right)]
+        if told := rows.direction_rule(summary):
+            lines += ["", told]
         if summary.metrics:
             lines += ["", "## Metrics", "", *table(rows.METRIC_HEAD, rows.metric_rows(summary), right=right)]
         if summary.errors:
@@ -38,7 +40,7 @@ def markdown_report(report: Report) -> bytes:
                 *table(rows.ERROR_HEAD, rows.error_rows(summary), right=right),
             ]
             lines += ["", rows.error_rule(summary)]
-    if told := rows.warning_rows(report.warned):
-        lines += ["", "## Warnings", "", *table(rows.WARNING_HEAD, told, right=right)]
+    if said := rows.warning_rows(report.warned):
+        lines += ["", "## Warnings", "", *table(rows.WARNING_HEAD, said, right=right)]
     lines += ["", "## Attempts", "", *table(rows.ATTEMPT_HEAD, rows.attempt_rows(report), right=right)]
     return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")

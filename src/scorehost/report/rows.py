@@ -132,6 +132,18 @@ def error_rows(summary: Summary) -> list[tuple[str, ...]]:
     ]
 
 
+def direction_rule(summary: Summary) -> str:
+    """How scores are to be read, where that is not the usual way; "" where it is."""
+    told = []
+    if summary.scored:
+        told.append(f"{summary.scored} attempts have a score and no verdict (SCORED).")
+    if summary.direction == "minimize":
+        told.append("Scores are minimised: less is better, and the upper bound is the worse.")
+    if summary.direction == "mixed":
+        told.append("Some scores are maximised and some minimised, so there is no mean over all tasks.")
+    return " ".join(told)
+
+
 def error_rule(summary: Summary) -> str:
     """How ERRORs stand in the mean; "" when there is none."""
     if not summary.errors:
@@ -139,10 +151,14 @@ def error_rule(summary: Summary) -> str:
     number = summary.errors_provoked
     provoked = f" ({number} by failed calls of an agent that answered others)" if number else ""
     return (
-        f"{summary.errors_as_lowest} count as the lowest score{provoked}, "
+        f"{summary.errors_as_lowest} count as the {_end(summary)} score{provoked}, "
         f"{summary.errors_left_out} are left out of the mean; "
         f"bounds take every ERROR once as the lowest and once as the highest score."
     )
+
+
+def _end(summary: Summary) -> str:
+    return {"maximize": "lowest", "minimize": "highest"}.get(summary.direction, "worst")
 
 
 def attempt_rows(report: Report) -> list[tuple[str, ...]]:

@@ -18,12 +18,12 @@ LONGEST = 200
 
 
 def reason(attempt: Scored, checks: Callable[[], Sequence[CheckRow]], *, private: bool = False) -> str:
-    """One line without control characters, at most 200 of them; "" for PASS.
+    """One line without control characters, at most 200 of them; "" for PASS and SCORED.
 
     For FAIL the id of its first FAIL check, with that row's text when it is public (or `private` is set); for
     ERROR its kind and message. `checks` reads the attempt's own; where they cannot be read that is said.
     """
-    if attempt.status == "PASS":
+    if attempt.status in ("PASS", "SCORED"):
         return ""
     if attempt.error is not None:
         return one_line(f"{attempt.error.kind}: {attempt.error.message}")

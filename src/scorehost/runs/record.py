@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from scorehost.model.direction import Direction
 from scorehost.model.frozen import Frozen
 from scorehost.spec.dataset import SubmissionCard
 
@@ -59,6 +60,8 @@ class TaskRecord(Frozen):
     files: dict[str, str] = Field(default_factory=dict)
     weight: float = 1.0
     score_range: tuple[float, float] | None = None
+    direction: Direction = "maximize"
+    verdict: Literal["pass_fail", "none"] = "pass_fail"
     metrics: tuple[MetricRecord, ...] = ()
     provoked: Literal["lowest", "incomplete"] = "incomplete"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorehost.model.direction import worst_end
 from scorehost.model.summary import Group, KindFigures, Rank
 
 if TYPE_CHECKING:
@@ -32,15 +33,22 @@ def score_figures(orders: Sequence[Order[Work]], submissions: Mapping[str, Group
 
 
 def _ranking(groups: Mapping[str, Group], tasks: Mapping[str, int]) -> tuple[Rank, ...]:
-    """By the lower bound, best first; equal scores share a rank; a submission without one comes last."""
+    """By the worse bound, best first; equal scores share a rank; a submission without one comes last."""
 
     def score(group: Group) -> float | None:
-        if group.bounds.lower is not None:
-            return group.bounds.lower
+        if group.direction == "mixed":
+            return None
+        ends = group.bounds.lower, group.bounds.upper
+        if ends[0] is not None and ends[1] is not None:
+            return worst_end(group.direction, (ends[0], ends[1]))
         return group.mean_score if group.errors_left_out == 0 else None
 
+    def place_of(name: str) -> tuple[bool, float, str]:
+        known = scores[name] or 0.0
+        return scores[name] is None, known if groups[name].direction == "minimize" else -known, name
+
     scores = {name: score(group) for name, group in groups.items()}
-    ordered = sorted(scores, key=lambda name: (scores[name] is None, -(scores[name] or 0.0), name))
+    ordered = sorted(scores, key=place_of)
     ranks: list[Rank] = []
     for place, name in enumerate(ordered, start=1):
         tied = bool(ranks) and ranks[-1].score == scores[name]

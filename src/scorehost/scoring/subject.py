@@ -106,6 +106,8 @@ def task_record(task: Task, key: GoldKey, *, first: bool = False) -> TaskRecord:
         files={TASK_FILE: _if_there(task.folder / TASK_FILE)},
         weight=task.spec.weight,
         score_range=task.spec.evaluation.output.score_range,
+        direction=task.spec.evaluation.output.direction,
+        verdict=task.spec.evaluation.output.verdict,
         metrics=tuple(
             MetricRecord(id=metric.id, direction=metric.direction, aggregate=metric.aggregate)
             for metric in task.spec.evaluation.metrics

@@ -22,6 +22,7 @@ class Expectation(Frozen):
     status: Literal["FAIL", "ERROR"] | None = None
     check: str | None = None
     max_score: float | None = None
+    min_score: float | None = None  # for a score that is minimised: a wrong solution must not come below
 
 
 class SubmissionCard(Frozen):

@@ -29,11 +29,14 @@ from scorehost.spec.files import KEY_FILE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from scorehost.model.failure import Phase
+    from scorehost.model.ids import AttemptKey
     from scorehost.spec.dataset import Dataset
 
 KEY_BYTES = 32
 OTHER_KEY = "gold cannot be compared: gold.key is not the one that it was bound under"
 FORMAT = "scorehost.gold/1"  # of the message that is authenticated
+SEED_FORMAT = "scorehost.seed/1"
 _NAMES_ITSELF = b"scorehost.gold-key/1"  # no message of `FORMAT`: that is an object
 _ID_DIGITS = 16
 _OTHERS = 0o077
@@ -59,6 +62,16 @@ class GoldKey:
     def id(self) -> str:
         """16 hex digits that say whether two digests were made under one key, and nothing of the key."""
         return hmac.new(self._secret, _NAMES_ITSELF, hashlib.sha256).hexdigest()[:_ID_DIGITS]
+
+    def seed(self, attempt: AttemptKey, phase: Phase) -> int:
+        """The seed of an attempt in one phase: nobody can tell it, or one from another, who lacks the key.
+
+        The first 63 bits of the HMAC-SHA256 over the canonical JSON of format, phase, task_id, submission,
+        sample and repeat.
+        """
+        message = jcs({"format": SEED_FORMAT, "phase": phase.value, **attempt.model_dump()})
+        drawn = hmac.new(self._secret, message, hashlib.sha256).digest()
+        return int.from_bytes(drawn[:8], "big") >> 1
 
     def digest(self, files: Iterable[GoldFile]) -> str:
         """`gold-hmac:` and the hex HMAC-SHA256 over the canonical JSON (RFC 8785) of format and files.

@@ -22,13 +22,13 @@ _FORMATS = ("scorehost.profiles/1", ageval.FORMATS["profiles"])
 
 
 class LoadedProfiles(NamedTuple):
-    """Profiles with what the ageval layout's warning needs; `isolated`: the file asks for it itself.
+    """Profiles with what the ageval layout's warnings need; `isolated`: the file asks for it itself.
 
     `roles`: the names that it binds, also those whose binding has problems; None: nobody can tell.
     """
 
     profiles: Profiles
-    ignored: set[str]
+    told: ageval.Told
     isolated: bool
     roles: frozenset[str] | None = frozenset()
 
@@ -41,13 +41,14 @@ def load_profiles(
     asked: bool = False,
     named: bool = False,
     layout: str = "scorehost",
+    listed: frozenset[str] = frozenset(),
 ) -> LoadedProfiles:
     """The profiles at `path`, defaults when there is no file and none was `asked` for; problems are added.
 
-    `named`: some task has named environments. In the ageval `layout` the file needs no format line. No
-    message holds a value of the file, since it may be a secret.
+    `named`: some task has named environments. `listed`: the roles of all tasks. In the ageval `layout` the
+    file needs no format line. No message holds a value of the file, since it may be a secret.
     """
-    default = LoadedProfiles(Profiles(), set(), isolated=False)
+    default = LoadedProfiles(Profiles(), ageval.Told(), isolated=False)
     if not path.exists():
         if asked:
             problems.add(Place(shown), "", "there is no such file", "Give the path of a profiles.yaml")
@@ -58,15 +59,15 @@ def load_profiles(
         return default._replace(roles=None)
     tree, kind = opened
     silent = refuse_secrets(tree, problems)
-    ignored: set[str] = set()
+    said = ageval.Told()
     old = kind == ageval.FORMATS["profiles"]
     if old:
-        tree = ageval.profiles_tree(tree, problems, ignored, named=named)
+        tree = ageval.profiles_tree(tree, problems, said, named=named, listed=listed)
     isolated = tree.get("evaluate_host") is not None
     bindings = tree.get("agent_profiles")
     roles = frozenset(bindings.entries) if isinstance(bindings, Map) else frozenset()
     profiles, fitting = bind(
-        Profiles, tree, problems, quote=False, ignored=ignored if old else None, silent=silent
+        Profiles, tree, problems, quote=False, ignored=said.ignored if old else None, silent=silent
     )
     if profiles is not None:
         # What does not fit was told, and so nothing more is said about the same key.
@@ -77,7 +78,7 @@ def load_profiles(
         if not profiles.evaluate_host.isolated:
             _check_shared(profiles, fitting, problems, named=named and not old)
         check_roles(profiles.agent_profiles, fitting, problems, base=path.parent, told=told | silent)
-    return LoadedProfiles(profiles or Profiles(), ignored, isolated, roles)
+    return LoadedProfiles(profiles or Profiles(), said, isolated, roles)
 
 
 def _check_shared(profiles: Profiles, tree: Map, problems: Problems, *, named: bool) -> None:

@@ -98,6 +98,8 @@ def _spec(tree: Map, around: Surroundings) -> tuple[TaskSpec | None, Map]:
     old = around.layout == "ageval"
     if around.defaults is not None:
         tree = lay_under(around.defaults, tree)
+    if old:
+        tree = ageval.task_tree(tree)
     tree = refuse(tree, TASK, around.problems)
     bound, tree = bind(TaskFile, tree, around.problems, ignored=around.ignored if old else None)
     if bound is None:
@@ -157,6 +159,10 @@ def _evaluation(spec: TaskSpec, tree: Map, code: dict[str, Path], problems: Prob
         problems.add(
             found.place, found.key, "the lower end must be below the upper end", "Write [lowest, highest]"
         )
+    if reach is None and evaluation.output.direction == "minimize":
+        found = find(tree, ("evaluation", "output", "direction"))
+        text = "a score that is minimised needs a range: what crashes an evaluator has to count as something"
+        problems.add(found.place, found.key, text, "Write `score_range: [0, WORST]` beside it")
     names = [metric.id for metric in evaluation.metrics]
     for number, name in enumerate(names):
         if name in names[:number]:
@@ -214,6 +220,9 @@ def _run_phase(
 ) -> tuple[Path | None, dict[str, Path], dict[str, Path]]:
     """run.py, what stands beside it in the run phase, and its data; nothing where there is no run.py."""
     script = folder / "run.py"
+    if around.layout == "ageval" and (folder / "environment" / "setup.sh").exists():
+        place, instead = f"{shown}/environment/setup.sh", "write its steps into environment/Dockerfile"
+        around.warnings.append(f"{place} is not carried out here; {instead}")
     if not os.path.lexists(script):
         return None, {}, {}
     if script.is_symlink() or not script.is_file():
@@ -221,7 +230,9 @@ def _run_phase(
         around.problems.add(Place(f"{shown}/run.py"), "", text, "Put the file itself there")
         return None, {}, {}
     code = {"run.py": script}
-    for name in _BESIDE_RUN:
+    if around.layout == "ageval":  # there it is run.py that imports them, and gold never stands in them
+        code |= around.shared_code
+    for name in (*_BESIDE_RUN, "lib") if around.layout == "ageval" else _BESIDE_RUN:
         found = collect(
             folder / name, within=folder / name, shown=f"{shown}/{name}", problems=around.problems
         )

@@ -14,10 +14,13 @@ from scorehost.spec.load_profiles import PROFILES_FILE, load_profiles
 from scorehost.spec.load_task import TASK_FILE, Surroundings, load_task
 from scorehost.spec.opening import open_kind
 from scorehost.spec.problems import Place, Problems
+from scorehost.spec.task import RoleRef
 from scorehost.spec.yaml_tree import Map, find
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+
+    from scorehost.spec.profiles import Profiles
 
 
 DATASET_FILE = "dataset.yaml"
@@ -88,6 +91,16 @@ def _tasks_folder(root: Path) -> Path:
     return loading.folder / loading.head().tasks.root
 
 
+def _with_every_role(task: Task, profiles: Profiles) -> Task:
+    """The task with its role `*` written out: every role that the profiles bind."""
+    names = [role.id for role in task.spec.agent_profiles]
+    if ageval.EVERY not in names:
+        return task
+    names = list(dict.fromkeys([name for name in names if name != ageval.EVERY] + [*profiles.agent_profiles]))
+    spec = task.spec.model_copy(update={"agent_profiles": tuple(RoleRef(id=name) for name in names)})
+    return task.model_copy(update={"spec": spec})
+
+
 class _Loading:
     """One reading; `shown` is how messages call the folder, as the user gave it."""
 
@@ -132,7 +145,7 @@ class _Loading:
         old = self.layout == "ageval"
         bound, tree = bind(DatasetFile, tree, self.problems, ignored=self.ignored if old else None)
         defaults = tree.get("defaults")
-        self.defaults = defaults if isinstance(defaults, Map) and not old else None
+        self.defaults = ageval.defaults(tree) if old else defaults if isinstance(defaults, Map) else None
         fault = relative_path_fault(bound.tasks.root) if bound else ""
         if fault:
             found = find(tree, ("tasks", "root"))
@@ -234,12 +247,15 @@ class _Loading:
             asked=profiles is not None,
             layout=self.layout,
             named=any(task.spec.evaluation.environments for task in tasks),
+            listed=frozenset(name for _, _, name in around.roles),
         )
-        self._bindings(around, loaded.roles)
+        self._bindings(around, loaded.roles, loaded.told.unplayed)
         self.problems.raise_any()
         warnings = list(around.warnings)
         if self.layout == "ageval":
-            warnings += ageval.warning(around.ignored | loaded.ignored, isolated=loaded.isolated)
+            warnings += ageval.unplayed(loaded.told)
+            warnings += ageval.warning(around.ignored | loaded.told.ignored, isolated=loaded.isolated)
+            tasks = [_with_every_role(task, loaded.profiles) for task in tasks]
         return Dataset(
             root=self.folder,
             gold_home=self.gold,
@@ -254,15 +270,18 @@ class _Loading:
             warnings=tuple(warnings),
         )
 
-    def _bindings(self, around: Surroundings, bound: frozenset[str] | None) -> None:
+    def _bindings(
+        self, around: Surroundings, bound: frozenset[str] | None, unplayed: Collection[str]
+    ) -> None:
         """Every role that a task lists must be bound; in the ageval layout some are for other programs,
         and a call of one is a fault (adapter_missing).
         """
         for place, key, name in around.roles if bound is not None else ():
-            if name in (bound or ()):
+            if name in (bound or ()) or (self.layout == "ageval" and ageval.EVERY in (name, *(bound or ()))):
                 continue
             if self.layout == "ageval":
-                around.ignored.add("agent_profiles")
+                if name not in unplayed:
+                    around.ignored.add("agent_profiles")
                 continue
             close = difflib.get_close_matches(name, sorted(bound or ()), n=1)
             hint = (

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from scorehost.model.frozen import Frozen
+from scorehost.model.frozen import Frozen, Later
 from scorehost.spec.roles import Role
 
 
@@ -31,7 +31,7 @@ class RunHost(Frozen):
     docker_image: str | None = Field(None, min_length=1)
     network: str = Field("none", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=128)
     tmpfs_mb: int = Field(256, ge=1, le=1_048_576)
-    file_locks: bool = False
+    file_locks: Annotated[bool, Later()] = False
 
 
 class EngineChoice(Frozen):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from scorehost.model.direction import Direction
 from scorehost.model.frozen import Frozen, Later
 from scorehost.model.limits import HostLimits, Limits
 
@@ -36,10 +37,16 @@ class InputRow(Frozen):
 
 
 class Output(Frozen):
-    """What a score may be; `score_range` None: any finite number."""
+    """What a score may be; `score_range` None: any finite number.
+
+    `direction`: which way it is better. `verdict` none: the evaluator returns a score, and nothing passes or
+    fails.
+    """
 
     format: Literal["json"] = "json"
     score_range: tuple[float, float] | None = (0.0, 1.0)
+    direction: Annotated[Direction, Later()] = "maximize"
+    verdict: Annotated[Literal["pass_fail", "none"], Later()] = "pass_fail"
 
 
 class Metric(Frozen):
@@ -63,7 +70,7 @@ class NamedEnvironment(Frozen):
     fresh: bool = False
     tmpfs_mb: int = Field(256, ge=1, le=1_048_576)
     tmpfs_exec: bool = False
-    file_locks: bool = False
+    file_locks: Annotated[bool, Later()] = False
     shm_mb: int = Field(16, ge=1, le=1_048_576)
     workspace: Literal["readonly", "copy"] = "readonly"
     scratch: tuple[str, ...] = ()
@@ -82,7 +89,7 @@ class Evaluation(Frozen):
     entrypoint: str = "evaluator:evaluate"
     network: Literal["none"] = "none"
     tmpfs_mb: int = Field(32, ge=1, le=1_048_576)
-    file_locks: bool = False
+    file_locks: Annotated[bool, Later()] = False
     inputs: tuple[InputRow, ...] | None = None
     output: Output = Output()
     metrics: tuple[Metric, ...] = ()

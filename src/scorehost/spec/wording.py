@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scorehost.spec.yaml_tree import Map, Node, Scalar, Sequence
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _SHOWN = 60
+_PAIR = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*:(?!/).*", re.DOTALL)
 _WANTED = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -77,9 +79,22 @@ def shown(node: Node, *, quote: bool) -> str:
     return f"{kind} (`{raw[:_SHOWN]}{'…' if len(raw) > _SHOWN else ''}`)"
 
 
+def missing_space(raw: str, *, quote: bool) -> Words:
+    """What is said of `key:value`, which YAML takes for one text."""
+    key, _, value = raw.partition(":")
+    hint = f"Write `{key}: {value or 'VALUE'}`" if quote and len(raw) <= _SHOWN else "Put a space there"
+    return Words("a space is missing after the colon", hint)
+
+
+def _is_pair(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.kind == "text" and _PAIR.fullmatch(node.raw) is not None
+
+
 def wording(error: ErrorDetails, node: Node, *, quote: bool) -> Words:
     """The words for one error of pydantic at `node`."""
     kind, context = error["type"], error.get("ctx", {})
+    if _WANTED.get(kind) == "a mapping" and _is_pair(node):
+        return missing_space(str(getattr(node, "raw", "")), quote=quote)
     if kind in _WANTED:
         return Words(
             f"{_WANTED[kind]} is wanted, and this is {shown(node, quote=quote)}", _hint(kind, node, quote)

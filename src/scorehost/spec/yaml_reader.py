@@ -12,6 +12,7 @@ import yaml
 
 from scorehost.spec.problems import Place, Problems
 from scorehost.spec.scalars import resolve
+from scorehost.spec.wording import missing_space
 from scorehost.spec.yaml_tree import Entry, Loc, Map, Node, Scalar, Sequence, join
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ MAX_DEPTH = 32
 MAX_NODES = 50_000
 _SHOWN = 60
 _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_OF_MAPPINGS = ("mapping values are not allowed", "could not find expected ':'")
+_PAIR_LINE = re.compile(r"\s*(?:- +)*([A-Za-z_][A-Za-z0-9_.-]*:(?![\s/:]|$).*?)\s*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # libyaml's parser is about twenty times faster; both give the same events.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -64,7 +67,7 @@ def read_tree(data: bytes, *, file: str, problems: Problems, quote: bool = True)
     try:
         root = builder.build(text)
     except yaml.YAMLError as error:
-        _syntax(error, text, file, problems)
+        _syntax(error, text, file, problems, quote=quote)
         return None
     if root is None:
         return None
@@ -111,7 +114,22 @@ def _place(file: str, before: str) -> Place:
     return Place(file, len(lines), len(lines[-1]) + 1)
 
 
-def _syntax(error: yaml.YAMLError, text: str, file: str, problems: Problems) -> None:
+def _without_space(error: yaml.YAMLError, lines: list[str]) -> tuple[int, int, str] | None:
+    """Line, column and text of the `key:value` that made a block mapping unreadable, if that is why."""
+    if not any(words in str(getattr(error, "problem", "")) for words in _OF_MAPPINGS):
+        return None
+    marks = [getattr(error, name, None) for name in ("problem_mark", "context_mark")]
+    last = max(mark.line for mark in marks if mark is not None)
+    for number in range(min(last, len(lines) - 1), -1, -1):
+        found = _PAIR_LINE.fullmatch(lines[number])
+        if found:
+            return number, found.start(1), found[1]
+        if number < last and lines[number].strip() and not lines[number].lstrip().startswith("#"):
+            return None  # the line before is in order
+    return None
+
+
+def _syntax(error: yaml.YAMLError, text: str, file: str, problems: Problems, *, quote: bool) -> None:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is None:
         problems.add(Place(file, 1, 1), "", "not YAML", "Look for characters that do not belong there")
@@ -121,6 +139,11 @@ def _syntax(error: yaml.YAMLError, text: str, file: str, problems: Problems) -> 
     place = Place(file, mark.line + 1, mark.column + 1)
     if line[mark.column : mark.column + 1] == "\t" or line[: len(line) - len(line.lstrip())].count("\t"):
         problems.add(place, "", "a tab where YAML wants spaces", "Indent with spaces")
+        return
+    near = _without_space(error, lines)
+    if near is not None:
+        number, column, raw = near
+        problems.add(Place(file, number + 1, column + 1), "", *missing_space(raw, quote=quote))
         return
     what = getattr(error, "problem", None) or "it cannot be read"
     problems.add(place, "", f"not YAML: {what}", "Mend the line, or quote the value")
@@ -140,6 +163,8 @@ class _Open:
     entries: dict[str, Entry] = field(default_factory=dict)
     key: str | None = None
     key_place: Place | None = None  # set: the next node is the value
+    key_plain: bool = False  # without quotes
+    flow: bool = False  # in braces or brackets
     ignored: bool = False  # the value belongs to a key that was refused
 
     def step(self) -> str | int:
@@ -186,16 +211,19 @@ class _Builder:
             if len(self._stack) >= MAX_DEPTH:
                 self._say(event, f"nested deeper than {MAX_DEPTH} levels", "Flatten it")
                 raise _Stop
-            self._stack.append(_Open(self._at(event), isinstance(event, yaml.MappingStartEvent)))
+            is_map = isinstance(event, yaml.MappingStartEvent)
+            self._stack.append(_Open(self._at(event), is_map, flow=bool(event.flow_style)))
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             done = self._stack.pop()
-            node: Node = (
+            made: Node = (
                 Map(done.place, done.entries) if done.is_map else Sequence(done.place, tuple(done.items))
             )
-            self._attach(node)
+            self._attach(made)
         elif isinstance(event, yaml.ScalarEvent):
             self._count(event)
-            self._attach(self._scalar(event))
+            plain = not event.style
+            node = self._scalar(event)
+            self._attach(node, plain=plain)
         elif isinstance(event, yaml.AliasEvent):
             self._count(event)
             self._say(event, "an alias (`*name`)", "Write the value out")
@@ -218,7 +246,7 @@ class _Builder:
             self._say(event, f"{shown} {found.text}", found.hint)
         return Scalar(place, found.kind, found.value, raw)
 
-    def _attach(self, node: Node) -> None:
+    def _attach(self, node: Node, *, plain: bool = False) -> None:
         if not self._stack:
             self._root = node
             return
@@ -227,7 +255,10 @@ class _Builder:
             top.items.append(node)
         elif top.key_place is None:
             self._key(top, node)
+            top.key_plain = plain
         else:
+            if self._lacks_space(top, node):
+                top.ignored = True
             if not top.ignored and top.key is not None:
                 top.entries[top.key] = Entry(top.key_place, node)
             top.key, top.key_place, top.ignored = None, None, False
@@ -253,6 +284,16 @@ class _Builder:
                 node.kind, "empty"
             )
             self._problems.add(node.place, self._path(), shown + kind, "quote it")
+
+    def _lacks_space(self, top: _Open, node: Node) -> bool:
+        """Tells of `{key:value}`, which YAML reads as one long key without a value."""
+        if not (top.flow and top.key_plain and isinstance(node, Scalar)) or top.key_place is None:
+            return False
+        if node.kind != "null" or node.raw or top.key is None or ":" not in top.key:
+            return False
+        raw, top.key = top.key, None
+        self._problems.add(top.key_place, self._path(), *missing_space(raw, quote=self._quote))
+        return True
 
     def _wants_key(self) -> bool:
         return bool(self._stack) and self._stack[-1].is_map and self._stack[-1].key_place is None
