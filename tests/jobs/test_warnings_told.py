@@ -10,6 +10,7 @@ from archived import Archiving
 from scripted_jobs import Script, make_dataset, make_task, run, some_tasks
 
 from scorehost.model.metrics import unusable_words
+from scorehost.model.spelling import some
 from scorehost.report.content import report_content
 from scorehost.report.csv_table import csv_report
 from scorehost.report.document import json_report
@@ -61,7 +62,7 @@ def test_a_warning_of_the_job_stands_before_those_of_attempts_and_once_however_o
     assert again.warnings == outcome.warnings
 
 
-def test_a_try_that_was_made_again_says_nothing_any_more(tmp_path):
+def test_of_a_try_that_was_made_again_only_that_is_told(tmp_path):
     dataset = some_tasks(tmp_path, "a")
 
     def verdict(order):
@@ -70,7 +71,11 @@ def test_a_try_that_was_made_again_says_nothing_any_more(tmp_path):
         return {"warnings": [SAID]}
 
     outcome = run(tmp_path, dataset, Script(verdict), submissions=("solution",), retry_errors=1)
-    assert [(one.text, one.count) for one in outcome.warnings] == [(SAID, 1)]
+    again = "made again: this is try 2, earlier ones are in tries/"
+    told = [(SAID, 1), (again, 1)]
+    assert [(one.text, one.count) for one in outcome.warnings] == told
+    resumed = run(tmp_path, dataset, Script(verdict), resume="latest")
+    assert [(one.text, one.count) for one in resumed.warnings] == told
 
 
 @pytest.mark.parametrize("writer", WRITERS)
@@ -202,3 +207,24 @@ def test_a_metric_whose_name_acts_on_a_terminal_or_a_spreadsheet_is_text_in_ever
         assert [char for char in text if not char.isprintable() and char not in "\r\n\t"] == []
     head = csv_report(found).decode().splitlines()[0].split(",")
     assert {r"metric.\x1b]0;x\x07", r"metric.\u202egold", "metric.=1+1"} <= set(head)
+
+
+def test_a_journal_that_had_to_be_repaired_is_told_by_the_sitting_that_goes_on_with_it(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    folder = run(tmp_path, dataset, submissions=("solution",)).folder
+    with (folder / "events.jsonl").open("ab") as stream:
+        stream.write(b'{"at":')
+    events = []
+    run(tmp_path, dataset, resume="latest", watch=events)
+    told = [event.fields["text"] for event in events if event.kind == "warning"]
+    (text,) = [one for one in told if one.startswith("events.jsonl ended in half a line (6 bytes)")]
+    kept = text.rpartition(" ")[2]
+    assert (folder / kept).read_bytes() == b'{"at":'
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [("", ""), ("ab", "a, b"), ("abcde", "a, b, c, d, e"), ("abcdefg", "a, b, c, d, e and 2 more")],
+)
+def test_the_first_of_many_names_are_told_with_the_number_of_others(names, words):
+    assert some(list(names)) == words

@@ -41,6 +41,7 @@ from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
 from scorehost.model.metrics import unusable, unusable_words
 from scorehost.model.result import Digests, HostUsage, Result, Status, axes
+from scorehost.model.spelling import some
 from scorehost.runs.drafting import Drafting, drafting
 from scorehost.runs.private import result_salt
 from scorehost.submissions.intake import Taken, take_in
@@ -64,6 +65,7 @@ class _Progress:
     phase: Phase = Phase.PREPARE
     timing: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     warnings: list[str] = field(default_factory=list)
+    cut: list[str] = field(default_factory=list)  # logs of which something is missing
     trees: TaskTrees | None = None
     taken: Taken | None = None
     hosts: tuple[HostUsage, ...] = ()
@@ -201,6 +203,8 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         for stream, data in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
             if data:
                 _keep_log(resources, progress, draft, f"logs/{name}.{stream}.log", data)
+        if outcome.truncated:
+            progress.cut.append(f"logs/{name}")
 
     cargo = Cargo(
         gold=trees.gold,
@@ -237,6 +241,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
     finally:
         progress.hosts = evaluation.hosts
         if evaluation.log is not None:
+            progress.cut += ["logs/evaluator.log"] if evaluation.log.truncated else []
             _keep_log(resources, progress, draft, "logs/evaluator.log", evaluation.log.content())
     progress.enter(Phase.COLLECT)
     with progress.timed("collect"):
@@ -268,6 +273,7 @@ async def _run(resources: Resources, progress: _Progress, draft: Drafting, site:
             run=progress.run,
         )
     finally:
+        progress.cut += ["logs/run.log"] if progress.run.log_cut else []
         if progress.run.log:
             _keep_log(resources, progress, draft, "logs/run.log", progress.run.log)
     end = progress.run.end
@@ -323,6 +329,8 @@ def _result(
     resources: Resources, progress: _Progress, verdict: Verdict | None, error: Failure | None
 ) -> Result:
     order, masker, run = progress.order, resources.masker(), progress.run
+    if progress.cut:
+        progress.warnings.append(f"output was cut (limits.output_bytes) in {some(progress.cut)}")
     if error is not None:  # it may have an engine's or a registry's words
         words = {"message": masker.text(error.message), "hint": masker.text(error.hint)}
         error = error.model_copy(update=words)

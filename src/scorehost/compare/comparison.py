@@ -13,6 +13,7 @@ from scorehost.compare.scoring_inputs import of_other_formats
 from scorehost.errors import UsageError
 from scorehost.model.comparison import Change, Comparison, Figures, Regressions, Side
 from scorehost.model.direction import best_end, better
+from scorehost.model.spelling import some
 from scorehost.runs.reason import reason
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from scorehost.runs.reading import ReadJob
 
 FELL = 1e-9  # what a mean may fall by rounding alone
-_NAMED = 5
 
 
 def compare_jobs(
@@ -93,24 +93,24 @@ def _notes(
             planned = job.record.plan.planned
             notes.append(f"{side} is {job.status}: {len(job.attempts)} of {planned} attempts")
         if job.damaged:
-            shown = "; ".join(job.damaged[:_NAMED])
-            some = (
+            shown = some(job.damaged, between="; ")
+            damaged = (
                 "1 damaged attempt, which is"
                 if len(job.damaged) == 1
                 else f"{len(job.damaged)} damaged attempts, which are"
             )
-            notes.append(f"{side} has {some} left out: {shown}")
+            notes.append(f"{side} has {damaged} left out: {shown}")
         notes += [f"{side}: {text}" for text in job.faults]
     if checks.unread:
-        where = f"{_pairs(len(checks.unread))}: {', '.join(checks.unread[:_NAMED])}"
+        where = f"{_pairs(len(checks.unread))}: {some(checks.unread)}"
         notes.append(f"checks of A or of B cannot be read, so they are not compared, in {where}")
     if unknown := unknown_inputs(matched.pairs):
-        shown = ", ".join(unknown[:_NAMED])
+        shown = some(unknown)
         notes.append(f"what scored them is unknown in one of the jobs for {_tasks(len(unknown))}: {shown}")
     if old := of_other_formats(matched.pairs):
         notes.append(
             f"whether gold, task.yaml and limits are the same is unknown for {_tasks(len(old))}, since one of"
-            f" the jobs has results of the first format: {', '.join(old[:_NAMED])}"
+            f" the jobs has results of the first format: {some(old)}"
         )
     if figures is not None and figures.mcnemar.n > figures.n_tasks:
         notes.append(

@@ -25,7 +25,7 @@ from scorehost.runs.reader import (
 from scorehost.runs.reason import one_line, reason
 from scorehost.runs.scored import Scored, scored
 from scorehost.runs.tally import CallTally
-from scorehost.runs.warned import WARNING, WarningTally
+from scorehost.runs.warned import WARNING, WarningTally, said_in
 from scorehost.spec.own_secrets import own_masker
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ class Ledger:
 
     def _note(self, kind: str, key: AttemptKey | None, told: Mapping[str, Any]) -> None:
         self.calls.note(kind, str(key), told)
-        if kind == WARNING:
-            self.warned.of_event(None if key is None else str(key), str(told.get("text")))
+        self.warned.note(kind, None if key is None else str(key), told)
 
     async def flush(self) -> None:
         """Waits until every line is written. Raises the DiskTrouble of the first that could not be."""
@@ -154,6 +153,12 @@ class Ledger:
     def warn(self, text: str, key: AttemptKey | None = None) -> None:
         """Journals and shows a warning."""
         self.event(WARNING, key, {"text": text})
+
+    def was_said(self, text: str) -> None:
+        """Journals a warning that the watcher was told before there was a journal."""
+        told = self._told({"text": text})
+        self._writer.post(self._line(WARNING, None, told), self._failed)
+        self._note(WARNING, None, told)
 
     def emitter(self, key: AttemptKey) -> Callable[[str, Mapping[str, Any]], None]:
         """The `emit` of one attempt. It never raises: a full disk ends the job instead of a clean-up."""
@@ -199,9 +204,9 @@ class Ledger:
         why = await self._settled(steps())
         self.moved_at = self._clock.now()
         self.done[order.key] = one
-        self.warned.of_attempt(str(order.key), result.warnings)
-        if result.warnings and result.error is not None and result.error.retryable:
-            self._may_go[order.key] = result.warnings
+        self.warned.of_attempt(str(order.key), said_in(result))
+        if result.error is not None and result.error.retryable:
+            self._may_go[order.key] = said_in(result)
         if why:
             self._reasons[order.key] = why
         self._watch(JobEvent("attempt_finished", order.key, {"row": self.row(one)}))
@@ -210,7 +215,7 @@ class Ledger:
     def found(self, order: Order[Any], result: Result) -> None:
         """An attempt was finished before: in an earlier sitting, or by the job that the result names."""
         self.done[order.key] = self._kept(order, result)
-        self.warned.of_attempt(str(order.key), result.warnings)
+        self.warned.of_attempt(str(order.key), said_in(result))
         if result.job_id != self.folder.job_id:
             self.carried[order.key] = result.job_id
 

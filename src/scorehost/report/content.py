@@ -12,6 +12,7 @@ from scorehost.model.verdicts import contradiction
 from scorehost.runs.private import shown_check, shown_metrics
 from scorehost.runs.reader import BadFile
 from scorehost.runs.reason import reason
+from scorehost.runs.warned import made_again
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -127,8 +128,8 @@ def report_content(job: ReadJob, *, private: bool = False) -> Report:
 def _warned(job: ReadJob, attempts: Iterable[ReportedAttempt]) -> WarningsTold:
     """From events and results: a job without a summary has them too, and one of an earlier release."""
     tally = copy.deepcopy(job.history.warned)
-    for one in attempts:
-        tally.of_attempt(str(one.key), one.warnings)
+    for one, read in zip(attempts, job.attempts, strict=True):
+        tally.of_attempt(str(one.key), (*one.warnings, *made_again(read.result)))
     return tally.told()
 
 

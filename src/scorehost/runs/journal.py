@@ -18,7 +18,7 @@ from scorehost.model.ids import AttemptKey, utc_now
 from scorehost.model.json import canonical
 from scorehost.runs.reader import BadFile, Reader
 from scorehost.runs.tally import CallTally
-from scorehost.runs.warned import WARNING, WarningTally
+from scorehost.runs.warned import WarningTally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -123,6 +123,17 @@ def _line(stream: BinaryIO) -> bytes:
     return line
 
 
+def repairs(history: History) -> list[str]:
+    """What was wrong with a journal that is gone on with, and what became of it."""
+    found = []
+    if history.torn:
+        kept = f"events.torn-{history.lines + 1}"
+        found.append(f"{FILE} ended in half a line ({len(history.torn)} bytes), which is kept as {kept}")
+    if history.broken is not None:
+        found.append(f"line {history.broken} of {FILE} does not follow the line before it")
+    return found
+
+
 @dataclass(slots=True)
 class _Attempts:
     results: dict[str, str] = field(default_factory=dict)
@@ -175,8 +186,7 @@ class _Account:
             self.told.note(event)
             kind, key = str(event.get("kind")), event.get("key")
             self.calls.note(kind, str(key), event)
-            if kind == WARNING:
-                self.warned.of_event(key if isinstance(key, str) else None, str(event.get("text")))
+            self.warned.note(kind, key if isinstance(key, str) else None, event)
 
 
 def _event(line: bytes) -> dict[str, Any] | None:

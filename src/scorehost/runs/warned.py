@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from scorehost.model.summary import Warned, WarningsTold
+
+if TYPE_CHECKING:
+    from scorehost.model.result import Result
 
 WARNING = "warning"  # the kind of the event of one
 TEXT = 500  # characters of a text; an attempt's own is whole in its result.json
@@ -35,12 +39,12 @@ class WarningTally:
     said: dict[str, _Said] = field(default_factory=dict)  # of attempts
     beyond: int = 0  # warnings of texts that are not held
 
-    def of_event(self, key: str | None, text: str) -> None:
-        """Takes an event of the journal that is a warning."""
-        if key is None:
-            self.of_job(text)
-        else:
-            self.of_attempt(key, (text,))
+    def note(self, kind: str, key: str | None, fields: Mapping[str, Any]) -> None:
+        """Takes an event of the journal; those that are no warning are left alone."""
+        if kind == WARNING and key is None:
+            self.of_job(str(fields.get("text")))
+        elif kind == WARNING and key is not None:
+            self.of_attempt(key, (str(fields.get("text")),))
 
     def of_job(self, text: str) -> None:
         """Takes a warning that is no attempt's. One that each sitting says again is one."""
@@ -80,6 +84,18 @@ class WarningTally:
         rows += [Warned(text=text, count=one.count, attempts=tuple(one.first)) for text, one in ordered]
         left_out = self.beyond + sum(row.count for row in rows[LISTED:])
         return WarningsTold(warnings=tuple(rows[:LISTED]), warnings_left_out=left_out)
+
+
+def said_in(result: Result) -> tuple[str, ...]:
+    """What an attempt has to say: its warnings, and that it was made again."""
+    return (*result.warnings, *made_again(result))
+
+
+def made_again(result: Result) -> tuple[str, ...]:
+    """That it is not the first try."""
+    if result.try_number == 1:
+        return ()
+    return (f"made again: this is try {result.try_number}, earlier ones are in tries/",)
 
 
 def cut(text: str) -> str:
