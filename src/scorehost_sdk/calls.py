@@ -13,6 +13,7 @@ from scorehost_sdk import call_clock, requests, wire
 from scorehost_sdk.call_clock import Allowance, CallClock
 from scorehost_sdk.faults import (
     ArgumentError,
+    HostLost,
     LimitReached,
     ScoringError,
     SubmissionError,
@@ -220,7 +221,10 @@ class Untrusted:
             self._scoring.reset(self._name)
         self._greeted = False
         self._buffer.clear()
-        self.process = self._scoring.open(self._name, ["python3", "-s", _HARNESS])
+        try:
+            self.process = self._scoring.open(self._name, ["python3", "-s", _HARNESS])
+        except HostLost as error:  # what was submitted has ended it
+            raise SubmissionFault(str(error)) from None
         self._allowance.begin()
         asked = wire.encode([self._path, self.__name__, *self._loading], wire.ARGUMENTS)
         more = _START_SECONDS
@@ -316,6 +320,8 @@ class Untrusted:
         why = (
             "out of memory: limits.memory_mb of that environment"
             if end.oom_killed
+            else "its host printed more than it may"
+            if end.reason == "output_limit"
             else "host lost"
             if end.host_lost
             else f"exit code {end.exit_code}"

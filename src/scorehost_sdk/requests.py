@@ -12,6 +12,7 @@ from scorehost_sdk.faults import (
     HostLost,
     LimitReached,
     ScoringError,
+    SubmissionFault,
     UnknownEnvironment,
     UnknownRole,
 )
@@ -51,6 +52,7 @@ _RAISES = {
     "HostLost": HostLost,
     "LimitReached": LimitReached,
     "ScoringError": ScoringError,
+    "SubmissionFault": SubmissionFault,
 }
 
 
@@ -83,7 +85,7 @@ def value_of(reply: Dict[str, Any]) -> Any:
     error = reply["error"]
     if error["type"] == "AdapterFault":
         raise AdapterFault(error["message"], error["kind"])
-    raised = _RAISES.get(error["type"], ScoringError)(error["message"])
+    raised: Exception = _RAISES.get(error["type"], ScoringError)(error["message"])
     if isinstance(raised, LimitReached):
         raised.kind = error.get("kind", "")
     raise raised

@@ -57,7 +57,9 @@ def test_a_mean_stands_beside_its_n_its_bounds_and_the_counts():
 
 
 def test_errors_say_their_kind_their_blame_and_how_they_count():
-    assert lines(alice=group())[2] == "ERROR: engine_lost 1 (blame engine); 1 of 4 left out of the mean"
+    assert (
+        lines(alice=group())[2] == "ERROR: engine_lost 1 (blame engine); of 4 attempts 1 left out of the mean"
+    )
 
 
 def test_pass_at_k_shows_only_where_there_are_several_samples():
@@ -101,8 +103,8 @@ def test_of_several_kinds_of_error_each_says_how_many_count_how():
     )
     shown = lines(alice=group(done=12, errors=errors, errors_as_lowest=4, errors_left_out=2))
     assert shown[2].endswith(
-        "; 4 of 12 counted as the lowest score (3 submission_fault, 1 adapter_timeout), "
-        "2 of 12 left out of the mean (1 engine_lost, 1 adapter_timeout)"
+        "; of 12 attempts 4 counted as the lowest score (3 submission_fault, 1 adapter_timeout), "
+        "2 left out of the mean (1 engine_lost, 1 adapter_timeout)"
     )
 
 
@@ -138,5 +140,29 @@ def test_many_warnings_are_cut_and_say_where_the_others_are():
 
 
 def test_adapters_without_a_user_of_their_own_are_told():
-    assert any("adapter_isolation: none" in line for line in lines(more={"adapter_isolation": "none"}))
-    assert not any("adapter_isolation" in line for line in lines(more={"adapter_isolation": "nobody"}))
+    usage = {"judge": RoleUsage(calls=1, tries=1)}
+    for who, told in (("none", True), ("nobody", False)):
+        shown = lines(usage=usage, more={"adapter_isolation": who})
+        assert any("adapter_isolation: none" in line for line in shown) is told
+
+
+def test_tokens_that_nobody_told_are_unknown_and_not_0():
+    usage = {
+        "judge": RoleUsage(calls=2, tries=2, unknown=2, seconds=0.5),
+        "other": RoleUsage(calls=3, tries=3, input_tokens=7, output_tokens=1, unknown=1, seconds=0.5),
+    }
+    assert lines(usage=usage)[-2:] == [
+        "role judge: 2 calls, tokens unknown, 0.5 s",
+        "role other: 3 calls, 7 tokens in, 1 out, unknown for 1 call, 0.5 s",
+    ]
+
+
+def test_errors_that_the_work_can_have_provoked_stand_beside_the_mean():
+    provoked = group(
+        errors=(ErrorCount(kind="adapter_refused", blame="adapter", count=1),),
+        errors_as_lowest=1,
+        errors_provoked=1,
+        errors_left_out=0,
+    )
+    told = "1 counted as the lowest score (1 by calls of agents that the work can have made fail)"
+    assert any(line.endswith(told) for line in lines(s=provoked))

@@ -40,6 +40,13 @@ async def site_on(program, warnings):
             yield Site(engine, memory, "j", "s", warn=warnings.append, timing=lambda *_: None)
 
 
+async def dies_inside(engine, container):
+    """The host's main process ends by what runs in it: nobody gives the engine an order."""
+    found = engine._find(container)
+    found.process.kill()
+    await found.process.ended.wait()
+
+
 @asynccontextmanager
 async def one_host(program):
     """One running host."""

@@ -329,6 +329,8 @@ def test_start_hands_over_the_key_and_all_fields():
         "phase": "evaluate",
         "fed": False,
         "alone": False,
+        "shared": [],
+        "any_name": False,
         "excused": [],
         "trees": ["/attempt/task"],
         "limits": {

@@ -207,14 +207,6 @@ def evaluate(inputs):
     assert "16 MiB" in scored.result.error.message
 
 
-async def test_an_evaluators_host_killed_from_outside_is_lost_and_not_out_of_memory(scoring):
-    async with anyio.create_task_group() as group:
-        group.start_soon(lambda: scoring.kill("evaluator", after=1.5))
-        scored = await scoring("import time\ndef evaluate(inputs):\n    time.sleep(60)\n", **SMALL)
-    assert (scored.kind, scored.result.error.blame.value) == ("host_lost", "environment")
-    assert scored.result.hosts[0].ended == "lost"
-
-
 # Submitted code beside the evaluator, in a task without a map.
 
 

@@ -301,22 +301,3 @@ def evaluate(inputs):
     assert uncaught.kind == "unknown_environment"
     assert uncaught.result.score is None
     assert made == ["evaluator", "evaluator"]
-
-
-async def test_a_host_killed_from_outside_is_told_lost_and_the_next_use_is_clean(scoring, work):
-    async with anyio.create_task_group() as group:
-        group.start_soon(lambda: scoring.kill("work", after=0.5))
-        metrics = await scoring.passing(
-            """
-def evaluate(inputs):
-    s = inputs["scoring"]
-    lost = s.exec("work", ["sh", "-c", "echo said; sleep 60"])
-    after = s.exec("work", ["echo", "clean"])
-    return passed(lost=told(lost), after=told(after))
-""",
-            **work(),
-        )
-    lost = metrics["lost"]
-    assert (lost["host_lost"], lost["oom_killed"], lost["timed_out"]) == (True, False, False)
-    assert lost["stdout"] == "said\n"
-    assert metrics["after"]["stdout"] == "clean\n"

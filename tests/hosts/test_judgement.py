@@ -17,8 +17,31 @@ CASES = [
     (Ending(exit_code=137), "evaluator_exit", Blame.DATASET, False),
     (Ending(exit_code=137, execs=1), "evaluator_exit", Blame.DATASET, False),
     (Ending(exit_code=None), "host_lost", Blame.ENVIRONMENT, True),
-    (Ending(exit_code=137, struck=True, execs=1), "host_lost", Blame.ENVIRONMENT, False),
-    (Ending(exit_code=None, execs=3), "host_lost", Blame.ENVIRONMENT, False),
+    # Whatever ran there: no process in a container can give the engine an order.
+    (Ending(exit_code=137, struck=True, execs=1), "host_lost", Blame.ENVIRONMENT, True),
+    (Ending(exit_code=143, struck=True), "host_lost", Blame.ENVIRONMENT, True),
+    (Ending(exit_code=None, execs=3), "host_lost", Blame.ENVIRONMENT, True),
+    # The machine's want of memory, and not the host's own limit: its peak was far from that.
+    (
+        Ending(exit_code=137, oom=True, memory_mb=64, peak_bytes=40 << 20),
+        "host_lost",
+        Blame.ENVIRONMENT,
+        True,
+    ),
+    (
+        Ending(exit_code=137, oom=True, memory_mb=64, peak_bytes=64 << 20),
+        "evaluator_oom",
+        Blame.DATASET,
+        False,
+    ),
+    (Ending(exit_code=137, ended_by_us="timed_out"), "evaluator_timeout", Blame.DATASET, False),
+    (Ending(exit_code=137, ended_by_us="timed_out", struck=True), "host_lost", Blame.ENVIRONMENT, True),
+    (
+        Ending(exit_code=137, ended_by_us="output_limit", greeted=False),
+        "image_unusable",
+        Blame.ENVIRONMENT,
+        False,
+    ),
     (Ending(exit_code=137, oom=True), "evaluator_oom", Blame.DATASET, False),
     (Ending(exit_code=137, oom=True, execs=1), "evaluator_oom", Blame.DATASET, False),
     # A child was killed for memory, but the evaluator itself then ended of its own will.

@@ -123,6 +123,84 @@ async def test_an_evaluators_image_without_python_is_unusable_and_says_so(scorin
     assert (scored.result.error.phase.value, scored.result.error.blame.value) == ("start", "environment")
 
 
+# What is wrong with the image, and what is said of its `sleep` and its python3.
+BROKEN = {
+    # An ELF file of a machine that no kernel knows: what execs it takes it for a script.
+    "sleep for another machine": (
+        """RUN python3 -c "d = bytearray(open('/bin/sleep', 'rb').read()); d[18:20] = bytes((52, 18)); \
+open('/bin/sleep', 'wb').write(d)"
+""",
+        "`sleep`",
+        "made for another machine",
+    ),
+    "sleep broken": (
+        "RUN printf '#!/bin/sh\\nexit 7\\n' > /bin/sleep",
+        "`sleep`",
+        "ends at once with exit status 7",
+    ),
+    "python closed to all but root": (
+        """RUN mkdir -m 0700 /closed && mv "$(readlink -f "$(which python3)")" /closed/python \
+ && ln -sf /closed/python /usr/bin/python3
+""",
+        "python3",
+        "cannot run submitted functions",
+    ),
+    "python that does not begin": (
+        """RUN printf '#!/bin/sh\\necho no library >&2; exit 3\\n' > /new && chmod 755 /new \
+ && mv -f /new "$(which python3)"
+""",
+        "python3",
+        "exit status 3: no library",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+async def test_an_image_that_cannot_do_its_part_is_unusable_and_no_evaluator_is_told(
+    scoring, own_label, case
+):
+    line, program, words = BROKEN[case]
+    scored = await scoring(
+        """
+from scorehost_sdk import untrusted
+def evaluate(inputs):
+    try: return passed(value=untrusted(inputs["scoring"], "work", inputs["artifacts"]["answer"], "f")(1))
+    except BaseException as error: print("told:", repr(error), flush=True); raise
+""",
+        files={"environment/evaluate/work/Dockerfile": f"FROM {IMAGE}\nLABEL {own_label}\n{line}\n"},
+        limits={"memory_mb": 64},
+        evaluation={
+            "tmpfs_mb": 16,
+            "environments": {
+                "work": {
+                    "dockerfile": "environment/evaluate/work/Dockerfile",
+                    "gold": False,
+                    "tmpfs_mb": 16,
+                }
+            },
+        },
+    )
+    error = scored.result.error
+    assert (scored.kind, error.blame.value, error.retryable) == ("image_unusable", "environment", False)
+    assert program in error.message
+    assert words in error.message
+    assert "environment/evaluate/work/Dockerfile" in error.message
+    assert scored.log == b""
+
+
+async def test_python_that_may_not_be_run_and_python_that_is_not_there_have_texts_of_their_own(
+    scoring, workshop
+):
+    closed = workshop.build(f'FROM {IMAGE}\nRUN chmod 0700 "$(readlink -f "$(which python3)")"\n')
+    scored = await scoring(
+        "def evaluate(inputs): return passed()\n",
+        limits={"memory_mb": 64},
+        evaluation={"tmpfs_mb": 16, "docker_image": closed},
+    )
+    assert scored.kind == "image_unusable"
+    assert f"python3 of the image {closed} may not be run" in scored.result.error.message
+
+
 async def test_a_bare_named_image_can_be_used_for_what_it_has(scoring, work, bare):
     metrics = await scoring.passing(
         """
@@ -185,7 +263,8 @@ async def test_an_image_that_cannot_be_pulled_says_the_registrys_words(scoring, 
             "returned a non-zero code: 3",
             "\n    told-before-the-end",
         ),
-        ("RNU true", "unknown instruction", ""),
+        ("COPY not-there /", "not-there", ""),
+        ("RUN exit 137", "137: it was killed, perhaps since the engine's machine ran out of memory", ""),
     ],
 )
 async def test_a_recipe_that_does_not_build_says_why_and_then_its_last_lines(

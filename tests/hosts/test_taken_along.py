@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
+from hosts.exec_places import dies_inside
 from scorehost.engine.memory import MemoryEngine
 from scorehost.hosts.blueprint import Blueprint
 from scorehost.hosts.execs import ExecOrder, run_exec
@@ -64,7 +65,7 @@ async def opened_in(host):
 
 async def dies_soon(host):
     await anyio.sleep(0.05)
-    await host.engine.kill(host.container)
+    await dies_inside(host.engine, host.container)
 
 
 @pytest.mark.parametrize("run", [exec_in, opened_in])

@@ -21,8 +21,10 @@ ENDED = {
     "stopped": False,
     "broken": False,
     "oom_kills": 0,
-    "usage": {"peak_memory_bytes": 7 << 20, "cpu_seconds": 0.5},
+    "usage": {"peak_memory_bytes": 2048 << 20, "cpu_seconds": 0.5},
 }
+FAR = {"peak_memory_bytes": 150 << 20, "cpu_seconds": 0.5}  # from the limit, which is 2048 MiB
+UNSEEN = {"peak_memory_bytes": None, "cpu_seconds": None}
 
 
 async def made(tmp_path, job_id, program, wrap=None, **limits):
@@ -141,7 +143,8 @@ async def test_a_keeper_that_does_not_answer_at_the_deadline_is_ended_with_its_h
         (None, {"status": 0}, "evaluator_exit", "exit status 0"),
         (None, {"status": 139}, "evaluator_exit", "signal 11"),
         (None, {"status": 137}, "evaluator_exit", "signal 9"),
-        (None, {"status": 137, "oom_kills": 1}, "evaluator_oom", "peak 7 MiB"),
+        (None, {"status": 137, "oom_kills": 1}, "evaluator_oom", "peak 2048 MiB"),
+        (None, {"status": 137, "oom_kills": 1, "usage": UNSEEN}, "evaluator_oom", "limit is 2048 MiB"),
         (None, {"status": 1, "oom_kills": 1}, "evaluator_exit", "exit status 1"),
         (None, {"status": 137, "stopped": True}, "evaluator_timeout", "within 1 s"),
         (None, {"status": 137, "broken": True}, "channel_violation", "what the SDK does not say"),
@@ -164,6 +167,26 @@ async def test_the_end_is_judged_by_what_the_keeper_saw(tmp_path, job_id, said, 
     if kind is not None:
         assert words in done.result.error.message
         assert (done.result.error.blame.value, done.result.error.retryable) == ("dataset", False)
+
+
+async def test_a_kill_for_memory_far_from_the_hosts_own_limit_is_the_machines_doing(tmp_path, job_id):
+    async def program(context):
+        runner = await MemoryRunner.greeted(context)
+        await runner.vouch(status=137, oom_kills=1, usage=FAR)
+
+    error = (await made(tmp_path, job_id, program)).result.error
+    assert (error.kind, error.blame.value, error.retryable) == ("host_lost", "environment", True)
+    assert "the limit is 2048 MiB, peak 150 MiB" in error.message
+
+
+async def test_no_peak_is_told_that_nobody_saw(tmp_path, job_id):
+    async def program(context):
+        runner = await MemoryRunner.greeted(context)
+        await runner.vouch(status=137, oom_kills=1, usage=UNSEEN)
+
+    result = (await made(tmp_path, job_id, program)).result
+    assert "peak" not in result.error.message
+    assert result.hosts[0].peak_memory_bytes is None
 
 
 @pytest.mark.parametrize("kind", ["image_unusable", "adapter_timeout", "budget_spent"])

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from scorehost.hosts.messages import FailedError
 from scorehost.jobs.exit_status import WANTING
 from scorehost.jobs.schedule import ENGINE_LOST
+from scorehost.model.blame import TABLE, TOLD
 from scorehost.model.errors_page import page
 from scorehost.model.failure import KINDS, Blame, Failure, Phase, failure
 
@@ -22,7 +23,8 @@ FORWARD = {("hosts/images.py", "_failed"), ("hosts/evaluator.py", "_fail")}
 # Kinds that no code makes yet, with the feature that they come with.
 COMING: set[str] = set()
 # Handed on by a forwarder, or from a frame or a fault whose kinds are a closed set too.
-_HANDED_ON = ("kind", "error.kind", "self.fault.kind")
+_HANDED_ON = ("kind", "error.kind", "self.fault.kind", "verdict.kind")
+BY_THE_TABLE = {row.verdict.kind for row in TABLE if row.verdict.kind != TOLD}
 TOLD_BY_THE_RUNNER = set(get_args(FailedError.model_fields["kind"].annotation))
 
 
@@ -59,7 +61,7 @@ def test_every_kind_that_the_code_names_is_declared():
 
 
 def test_every_declared_kind_is_made_somewhere():
-    made = {kind for _, kind in named_kinds()} | TOLD_BY_THE_RUNNER
+    made = {kind for _, kind in named_kinds()} | TOLD_BY_THE_RUNNER | BY_THE_TABLE
     assert set(KINDS) - made - COMING == set()
 
 

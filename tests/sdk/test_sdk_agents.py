@@ -245,7 +245,7 @@ def test_there_being_a_reply_says_nothing_of_what_it_says():
 
 def test_the_kinds_of_a_call_are_those_that_the_controller_knows():
     declared = {kind for kind, facts in KINDS.items() if facts.blame is Blame.ADAPTER}
-    assert set(AGENT_KINDS) == declared | {"budget_spent"}
+    assert set(AGENT_KINDS) == declared | {"budget_spent", "share_spent"}
 
 
 @pytest.mark.parametrize("flavour", ["plain", "async"])

@@ -34,8 +34,8 @@ def summary_lines(content: Mapping[str, Any]) -> list[str]:
         lines += [visible(prefix + line) for line in _remarks(summary.submissions[name])]
     if summary.shared_host:
         lines.append("not isolated: scored in the run phase's own container (evaluate_host.isolated: false)")
-    if summary.adapter_isolation == "none":
-        lines.append("adapters ran as this user, with all its rights (adapter_isolation: none)")
+    if summary.adapter_isolation == "none" and summary.usage:
+        lines.append("adapter_isolation: none (programs that play roles run as this user)")
     lines += [visible(_used(role, usage)) for role, usage in summary.usage.items()]
     told = told_lines(summary.warnings, summary.warnings_left_out, "summary.json")
     return [*lines, "", *told] if told else lines
@@ -58,7 +58,7 @@ def tokens_used(usage: RoleUsage) -> str:
 def _provoked(group: Group) -> str:
     """How many of the ERRORs that count as the lowest were agents that failed at the work they were shown."""
     number = group.errors_provoked
-    return f" ({number} by failed calls of an agent that answered others)" if number else ""
+    return f" ({number} by calls of agents that the work can have made fail)" if number else ""
 
 
 def _cells(name: str, group: Group) -> tuple[str, ...]:
@@ -74,6 +74,8 @@ def _cells(name: str, group: Group) -> tuple[str, ...]:
         str(group.n),
         f"{score_text(bounds.lower)} to {score_text(bounds.upper)}"
         if known
+        else "mixed"
+        if group.done and group.direction == "mixed"
         else "open"
         if group.done
         else "-",
@@ -109,7 +111,7 @@ def _errors(group: Group) -> str:
     others = [(error.kind, error.count - (error.as_lowest or 0)) for error in group.errors]
     several = len(group.errors) > 1
     how = [
-        f"{number} of {group.done} {what}" + (f" ({_numbers(parts)})" if known and several else "")
+        f"{number} {what}" + (f" ({_numbers(parts)})" if known and several else "")
         for number, what, parts in (
             (
                 group.errors_as_lowest,
@@ -120,7 +122,7 @@ def _errors(group: Group) -> str:
         )
         if number
     ]
-    return f"ERROR: {kinds}" + (f"; {', '.join(how)}" if how else "")
+    return f"ERROR: {kinds}" + (f"; of {count(group.done, 'attempt')} {', '.join(how)}" if how else "")
 
 
 def _numbers(parts: Iterable[tuple[str, int]]) -> str:

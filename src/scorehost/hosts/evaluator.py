@@ -16,14 +16,16 @@ from scorehost.hosts.blueprint import ROOT
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.frames import Ended, FailedFrame, ResultFrame, Start
 from scorehost.hosts.host import Host
-from scorehost.hosts.judgement import Ending, judged, memory_words, too_late
+from scorehost.hosts.judgement import KILLED, Ending, judged, memory_words
 from scorehost.hosts.messages import Check, Log, Request
-from scorehost.hosts.sessions import Sessions
+from scorehost.hosts.sessions import Sessions, Told
 from scorehost.hosts.talk import UNHEARD_SECONDS, Talk
 from scorehost.hosts.usage import Usage, read_usage
+from scorehost.model.blame import Order, Trouble, blame
 from scorehost.model.failure import Blame, Failure, Phase, failure, is_agents
 
 UNREADABLE = "unreadable"  # the keeper's word for a folder that has no digest
+LAST_WORDS = 400  # bytes of a log's end that a message has
 VOUCH_SECONDS = 60.0  # from a result to the keeper's word: the kernel may take long to free what was held
 CUT_SECONDS = 5.0  # from the end of a stream to the end of its process, before it counts as cut
 
@@ -61,6 +63,7 @@ class Dialogue:
     near_end: Callable[[], Any]  # awaited while the evaluator ends
     before: bytes = b""  # sent ahead of the first frame: runner and SDK, to a host that has nothing yet
     after: bytes = b""  # sent behind it: the files that it announces
+    misread: Told | None = None  # a reply that was not what the evaluator read it as, though it caught that
     told: list[Any] = field(default_factory=list)  # rows of checks that counted at once, not yet judged
     vouched: bool = False  # the keeper has seen the end of all that the evaluator started
 
@@ -86,6 +89,8 @@ class Dialogue:
             raise AttemptFailed(reason)
         if not isinstance(talk.said, ResultFrame):
             raise AttemptFailed(failure(Phase.EVALUATE, "evaluator_exit", "the evaluator gave no result"))
+        if talk.said.misread:
+            self.misread = self.serve.sessions.told.get("adapter_malformed")
         return talk.said.value
 
     async def _end_of(self, talk: Talk) -> Failure | None:
@@ -105,6 +110,8 @@ class Dialogue:
         if talk.ended.is_set():
             return await self.why_it_ended(greeted=True)
         text = f"what the evaluator started did not end within {VOUCH_SECONDS:g} s after its result"
+        if self.host.memory.struck(self.host.container):  # paused, say
+            return self._judged(KILLED, oom=False)
         return failure(Phase.EVALUATE, "channel_violation", text)
 
     async def _as_vouched(self, said: ResultFrame | FailedFrame | None, ended: Ended) -> Failure | None:
@@ -136,8 +143,6 @@ class Dialogue:
         host = self.host
         if ended.stopped:
             host.ended = host.ended or "timed_out"
-            text = too_late(host.blueprint.limits.evaluate_seconds)
-            return failure(Phase.EVALUATE, "evaluator_timeout", text)
         return self._judged(ended.status, oom=self._short_of_memory(ended))
 
     def _late_end(self, ended: Ended) -> Failure:
@@ -203,19 +208,31 @@ class Dialogue:
         """The main process is gone and said nothing."""
         host = self.host
         if host.ended == "timed_out":  # by us: whatever the engine says of that kill
-            text = too_late(host.blueprint.limits.evaluate_seconds)
-            return failure(Phase.EVALUATE, "evaluator_timeout", text)
+            return self.too_late()
         ended_at = anyio.current_time()
         state = await host.state()
         if state is not None and state.running:
             with anyio.move_on_after(CUT_SECONDS):
                 state = await host.engine.wait(host.container)
         # Seen only now: its stream may break a moment after the attached one.
+        struck = await host.memory.struck_down(host.container)
+        if struck:
+            return self._judged(None if state is None else state.exit_code, oom=False, greeted=greeted)
         if (state is not None and state.running) or host.memory.broke_near(ended_at):
             text = "the connection to the evaluator's host was cut"
-            raise AttemptFailed(failure(Phase.EVALUATE, "engine_lost", text, retryable=not host.execs))
+            retried = blame(host.facts(Trouble.CUT, order=Order.NOBODY)).retried
+            raise AttemptFailed(failure(Phase.EVALUATE, "engine_lost", text, retryable=retried))
         oom = state is not None and (state.oom_killed or host.memory.kills(host.container) > 0)
         return self._judged(None if state is None else state.exit_code, oom=oom, greeted=greeted)
+
+    def too_late(self) -> Failure:
+        """The evaluator was ended since its time had run out."""
+        return self._judged(None, oom=False)
+
+    def last_words(self) -> str:
+        """The end of what the host printed, to follow a message; "" when it printed nothing."""
+        said = self.log.content()[-LAST_WORDS:].decode("utf-8", "replace").strip()
+        return f"; it printed {self.host.printed} bytes, last: {said}" if said else ""
 
     def _judged(self, exit_code: int | None, *, oom: bool, greeted: bool = True) -> Failure:
         host = self.host
@@ -229,11 +246,12 @@ class Dialogue:
                 ended_by_us=host.ended,
                 greeted=greeted,
                 execs=host.execs,
-                image=host.report().image,
-                log_end=self.log.content()[-400:].decode("utf-8", "replace").strip(),
+                image=host.image_words,
+                log_end=self.log.content()[-LAST_WORDS:].decode("utf-8", "replace").strip(),
                 memory_mb=host.blueprint.limits.memory_mb,
                 peak_bytes=host.usage.peak_memory_bytes,
                 output_bytes=host.blueprint.limits.output_total_bytes,
+                seconds=host.blueprint.limits.evaluate_seconds,
             )
         )
         if why.kind == "evaluator_oom":

@@ -7,9 +7,20 @@ import math
 import anyio
 
 from scorehost.engine.door import ContainerState
-from scorehost.errors import AttemptFailed, EngineRefused, EngineUnreachable, NotFound, ScorehostError
+from scorehost.errors import (
+    AttemptFailed,
+    EngineError,
+    EngineRefused,
+    EngineTimeout,
+    EngineUnreachable,
+    NotFound,
+    ScorehostError,
+)
 from scorehost.hosts.host import Host
-from scorehost.hosts.judgement import UNUSABLE_CODES
+from scorehost.hosts.judgement import UNUSABLE_CODES, lost_words
+from scorehost.hosts.usage import killed_for_memory
+from scorehost.hosts.working import works
+from scorehost.model.blame import TOLD, Ran, Trouble, blame
 from scorehost.model.exec_result import ExecResult, Reason
 from scorehost.model.failure import Phase, failure
 
@@ -29,19 +40,81 @@ TOLERANCE_SECONDS = 1.0
 # Words of the runtime, which count only where the engine says that no program ran: nothing in a container
 # can write them there.
 _NO_PROGRAM = ("executable file not found", "no such file or directory", "not found in $path")
-_NO_PLACE = ("chdir to cwd", "unable to find user", "unable to find group")
+_ASKED_WRONGLY = (
+    "chdir to cwd",
+    "unable to find user",
+    "unable to find group",
+    "argument list too long",
+    "no matching entries in passwd",
+)
 _NO_RIGHT = ("permission denied", "is a directory", "exec format error", "not a directory")
 
 
 class NotStarted(ScorehostError):
-    """A program was not run, for a reason that is not its own; the message has the engine's words."""
+    """A program was not run, for a reason that is not its own; the message has the engine's words.
+
+    `asked_wrongly`: its place or user is not there. `by_whom_ran`: what ran in the host before left no room.
+    """
+
+    def __init__(self, message: str, *, asked_wrongly: bool = False) -> None:
+        super().__init__(message)
+        self.asked_wrongly = asked_wrongly
+        self.by_whom_ran = False
 
 
-def lost_with(host: Host) -> ExecResult:
-    """What is told of a program that its host did not take any more, with the reason when that was memory."""
+async def lost_with(host: Host) -> ExecResult:
+    """What is told of a program that its host did not take any more, with the reason when that was memory.
+
+    Raises AttemptFailed (host_lost) where that was the machine's doing, or somebody's who gave the engine an
+    order.
+    """
+    await refuse_lost_by_others(host)
     return ExecResult(
         exit_code=None, host_lost=True, oom_killed=host.ended == "oom", reason=reason_of(host, lost=True)
     )
+
+
+async def refuse_lost_by_others(host: Host, trouble: Trouble = Trouble.ENDED, *, gone: bool = True) -> None:
+    """Raises AttemptFailed (host_lost) when a host's trouble is nobody's doing who is scored.
+
+    `gone`: its container has ended, and the events of that are waited for.
+    """
+    if gone and not host.heard_out:
+        host.heard_out = True
+        await host.memory.struck_down(host.container)
+    if host.removed:
+        trouble = Trouble.REMOVED
+    elif host.ended == "oom":
+        trouble = Trouble.MEMORY
+    facts = host.facts(trouble)
+    verdict = blame(facts)
+    if verdict.kind == "host_lost":
+        limit, peak = host.blueprint.limits.memory_mb, host.usage.peak_memory_bytes
+        text = lost_words(facts, f"the host {host.blueprint.name}", limit, peak)
+        raise AttemptFailed(failure(Phase.EVALUATE, "host_lost", text, retryable=verdict.retried))
+
+
+class Kills:
+    """Kills for memory in a host while one of its programs runs."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self.told = host.memory.kills(host.container)
+        self._seen = killed_for_memory(host.container)
+        self._more = False
+
+    def look(self) -> None:
+        """Asks this machine's kernel, as long as the host's control group is there."""
+        self._more = self._more or killed_for_memory(self._host.container) > self._seen
+
+    async def are_its_own(self) -> bool:
+        """Whether there were any, of the host's own limit. Raises AttemptFailed for those of the machine."""
+        host = self._host
+        if not self._more and host.memory.kills(host.container) <= self.told:
+            return False
+        host.note_oom()
+        await refuse_lost_by_others(host, Trouble.MEMORY, gone=False)
+        return True
 
 
 def reason_of(host: Host, *, lost: bool, timed_out: bool = False, oom: bool = False) -> Reason:
@@ -64,14 +137,38 @@ def refuse_broken_off(host: Host, ended_at: float) -> None:
         raise EngineUnreachable("The connection to the Docker engine was lost while a process ran.")
 
 
-async def engine_at_fault(host: Host, exec_id: str, error: EngineRefused) -> None:
-    """Raises AttemptFailed (engine_lost) when a refusal to start a process says nothing about the process.
+async def told_of_trouble(host: Host, error: EngineError, *, ran: Ran) -> ExecResult:
+    """What is told when the engine cannot say how a process began or ended; the host ends with that.
+
+    Raises AttemptFailed when nobody is to be told: the engine's trouble, or that of the evaluator's host.
+    `ran` is what had run there, this process left out when it may not have begun.
+    """
+    facts = host.facts(Trouble.STUCK, ran=ran, engine_answers=await works(host.engine))
+    verdict = blame(facts)
+    if verdict.kind == TOLD:
+        host.stuck = True
+        await host.end("lost")
+        return ExecResult(exit_code=None, host_lost=True, reason="lost")
+    text = error.message
+    if verdict.kind == "submission_fault":
+        text = f"what ran beside the evaluator clogged its host: {text}"
+    raise AttemptFailed(failure(Phase.EVALUATE, verdict.kind, text, retryable=verdict.retried)) from error
+
+
+async def says_of_program(host: Host, exec_id: str, error: EngineError) -> bool:
+    """Whether a refusal to start a process says something about the process.
 
     It does where the engine tried and could not: it then noted 126 or 127. Else the engine never tried, or
     did start it and lost its output; neither may be told as if it were the process's doing.
     """
-    if error.status >= FAULTY and await host.engine.exec_exit_code(exec_id) not in UNUSABLE_CODES:
-        raise AttemptFailed(failure(Phase.EVALUATE, "engine_lost", error.message)) from error
+    if not isinstance(error, EngineRefused):
+        return False
+    if error.status < FAULTY:
+        return True
+    try:
+        return await host.engine.exec_exit_code(exec_id) in UNUSABLE_CODES
+    except (EngineRefused, EngineTimeout):
+        return False
 
 
 def code_of_refusal(words: str) -> int:
@@ -80,14 +177,32 @@ def code_of_refusal(words: str) -> int:
     Raises NotStarted for what is no matter of the program: its working directory, its user, its host.
     """
     said = words.lower()
-    if not any(part in said for part in _NO_PLACE):
+    asked_wrongly = any(part in said for part in _ASKED_WRONGLY)
+    if not asked_wrongly:
         if any(part in said for part in _NO_PROGRAM):
             return NOT_FOUND
         if any(part in said for part in _NO_RIGHT):
             return NOT_STARTED
-    raise NotStarted(
-        f"exec could not be started: {' '.join(words.split())[:300] or 'the engine says no more'}"
-    )
+    text = f"exec could not be started: {' '.join(words.split())[:300] or 'the engine says no more'}"
+    raise NotStarted(text, asked_wrongly=asked_wrongly)
+
+
+def code_unless_blamed(host: Host, words: str, *, ran: Ran) -> int:
+    """The same; a NotStarted knows whether what ran in the host before, `ran`, is to blame.
+
+    Raises AttemptFailed (start_failed) for trouble of a host in which nothing had run.
+    """
+    try:
+        return code_of_refusal(words)
+    except NotStarted as error:
+        if error.asked_wrongly:
+            raise
+        verdict = blame(host.facts(Trouble.NOT_STARTED, ran=ran))
+        if verdict.kind in (TOLD, "submission_fault"):
+            error.by_whom_ran = bool(verdict.kind)
+            raise
+        text = f"{error.message} (host {host.blueprint.name}, {host.image_words})"
+        raise AttemptFailed(failure(Phase.START, verdict.kind, text, retryable=verdict.retried)) from error
 
 
 async def never_ran(host: Host, exec_id: str, code: int | None) -> bool:
@@ -158,7 +273,7 @@ async def gone(host: Host) -> bool:
         return _noted(host, None)
 
 
-async def taken_along(host: Host, code: int, kills: int) -> bool:
+async def taken_along(host: Host, code: int, kills: Kills) -> bool:
     """Whether a process that ended by SIGKILL, or was never started, did so since its container ended.
 
     The process is seen to end before its container is, so this waits a moment; not where the kernel has
@@ -169,7 +284,7 @@ async def taken_along(host: Host, code: int, kills: int) -> bool:
         return False
     if host.ended:
         return True
-    if host.memory.kills(host.container) > kills:
+    if host.memory.kills(host.container) > kills.told:
         return await gone(host)
     return _noted(host, await (host.state() if code == KILLED else host.state(BRIEF_SECONDS)))
 
@@ -184,6 +299,7 @@ def _noted(host: Host, state: ContainerState | None) -> bool:
     if state is not None and state.running:
         return False
     oom = state is not None and (state.oom_killed or host.memory.kills(host.container) > 0)
+    host.removed = host.removed or (state is None and not host.ended)
     host.ended = host.ended or ("oom" if oom else "lost")
     if oom:
         host.note_oom()

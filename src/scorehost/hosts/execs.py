@@ -12,15 +12,22 @@ import structlog
 
 from scorehost.aio.groups import task_group
 from scorehost.engine.door import Stream
-from scorehost.errors import Conflict, EngineError, EngineRefused, EngineUnreachable, NotFound
+from scorehost.errors import (
+    Conflict,
+    EngineError,
+    EngineRefused,
+    EngineTimeout,
+    EngineUnreachable,
+    NotFound,
+)
 from scorehost.files.capture import Capture
 from scorehost.hosts.blueprint import EXEC_HOME, ROOT
 from scorehost.hosts.exec_ends import (
     BRIEF_SECONDS,
     STILL_RUNNING,
+    Kills,
     code_at_deadline,
-    code_of_refusal,
-    engine_at_fault,
+    code_unless_blamed,
     exit_code,
     lost_with,
     never_ran,
@@ -28,10 +35,15 @@ from scorehost.hosts.exec_ends import (
     ran_over,
     reason_of,
     refuse_broken_off,
+    refuse_lost_by_others,
+    says_of_program,
     taken_along,
+    told_of_trouble,
 )
+from scorehost.hosts.exec_words import explained
 from scorehost.hosts.host import Host
 from scorehost.hosts.usage import crowded_out
+from scorehost.model.blame import Ran, Trouble
 from scorehost.model.exec_result import ExecResult
 
 _log = structlog.get_logger()
@@ -127,42 +139,48 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: End, on_cut: End |
     Whether it ran too long is asked of the engine: this process may look late, and then what lies ready
     counts (docs/adr/0016).
 
-    Raises NotStarted, EngineUnreachable, EngineTimeout, EngineRefused (it fails by itself), AttemptFailed
-    (engine_lost); everything that a process can cause is told.
+    Raises NotStarted, EngineUnreachable, and AttemptFailed as the table of blame says (host_lost,
+    engine_lost, start_failed, and submission_fault beside the evaluator); all else is told.
     """
     begun = time.monotonic()
     crowd = crowded_out(host.container)
-    kills = host.memory.kills(host.container)
-    exec_id = await started_exec(host, order)
-    if exec_id is None:
-        await note_loss(host)
-        return lost_with(host)
-    host.execs += 1
+    kills = Kills(host)
     output = Output(host, order.keep)
+    before = ran = host.ran
+    exec_id = ""
     try:
+        exec_id = await started_exec(host, order) or ""
+        if not exec_id:
+            return await _lost(host)
+        host.execs += 1
         async with opened_exec(host, exec_id, on_cut or on_deadline) as stream, task_group() as group:
+            ran = host.ran
             if order.stdin is not None:
                 group.start_soon(_feed, stream, order.stdin)
             code = await _ended(host, exec_id, stream, output, order.seconds)
             crowded = crowded_out(host.container) > crowd
+            kills.look()
             if code == STILL_RUNNING:
                 await _killed(host, stream, output, on_deadline)
             group.cancel_scope.cancel()
         if host.flooded:
             await host.end("output_limit")
+        timed_out = code == STILL_RUNNING
+        lost = code is None or await taken_along(host, code, kills)
+        if await never_ran(host, exec_id, code):
+            return await _not_run(host, order, output, begun, ran=before, lost=lost, crowded=crowded)
     except (Conflict, NotFound):
-        await note_loss(host)
-        return lost_with(host)
-    except EngineRefused as error:
-        await engine_at_fault(host, exec_id, error)
-        said = ExecResult(exit_code=code_of_refusal(error.message), stderr=error.message.encode())
-        return said.model_copy(update={"duration_seconds": time.monotonic() - begun})
-    timed_out = code == STILL_RUNNING
-    lost = code is None or await taken_along(host, code, kills)
-    if await never_ran(host, exec_id, code):
-        return _not_run(host, output, time.monotonic() - begun, lost=lost, crowded=crowded)
+        return await _lost(host)
+    except (EngineRefused, EngineTimeout) as error:
+        if not await says_of_program(host, exec_id, error):
+            return await told_of_trouble(host, error, ran=ran)
+        code = code_unless_blamed(host, error.message, ran=before)
+        said = explained(order.argv[0], code, error.message)
+        return ExecResult(exit_code=code, stderr=said, duration_seconds=time.monotonic() - begun)
     crowded = crowded or crowded_out(host.container) > crowd
-    oom = host.memory.kills(host.container) > kills or (lost and host.ended == "oom")
+    if code != 0:
+        await refuse_lost_by_others(host, Trouble.TIME if timed_out else Trouble.ENDED, gone=lost)
+    oom = await kills.are_its_own() or (lost and host.ended == "oom")
     lost = lost and not timed_out
     return ExecResult(
         exit_code=TIMED_OUT if timed_out else code,
@@ -176,6 +194,11 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: End, on_cut: End |
         reason=reason_of(host, lost=lost, timed_out=timed_out, oom=oom),
         duration_seconds=time.monotonic() - begun,
     )
+
+
+async def _lost(host: Host) -> ExecResult:
+    await note_loss(host)
+    return await lost_with(host)
 
 
 async def _ended(host: Host, exec_id: str, stream: Stream, output: Output, seconds: float) -> int | None:
@@ -212,15 +235,22 @@ async def _killed(host: Host, stream: Stream, output: Output, on_deadline: End) 
             drained.deadline = anyio.current_time() + DRAIN_SECONDS
 
 
-def _not_run(host: Host, output: Output, seconds: float, *, lost: bool, crowded: bool) -> ExecResult:
+async def _not_run(
+    host: Host, order: ExecOrder, output: Output, begun: float, *, ran: Ran, lost: bool, crowded: bool
+) -> ExecResult:
     """What is told of a program that the engine could not start: its words are no output of a program.
 
-    Raises NotStarted when that says nothing about the program.
+    `ran` is what was there before. Raises NotStarted when that says nothing about the program.
     """
     if lost:
-        return lost_with(host)
+        return await lost_with(host)
     words = output.words() + (_crowded_words(host).decode() if crowded else "")
-    return ExecResult(exit_code=code_of_refusal(words), stderr=words.encode(), duration_seconds=seconds)
+    code = code_unless_blamed(host, words, ran=ran)
+    return ExecResult(
+        exit_code=code,
+        stderr=explained(order.argv[0], code, words),
+        duration_seconds=time.monotonic() - begun,
+    )
 
 
 def _crowded_words(host: Host) -> bytes:

@@ -87,7 +87,13 @@ __all__ = [
 ]
 
 Refusal = Literal[
-    "UnknownEnvironment", "UnknownRole", "HostLost", "ScoringError", "LimitReached", "AdapterFault"
+    "UnknownEnvironment",
+    "UnknownRole",
+    "HostLost",
+    "ScoringError",
+    "SubmissionFault",
+    "LimitReached",
+    "AdapterFault",
 ]
 _MAC_DIGITS = 64
 _REPLY_LABEL, _TIME_LABEL, _LOG_LABEL = b"reply", b"time", b"log"

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import anyio
 import structlog
@@ -14,6 +14,7 @@ import structlog
 from scorehost.engine.door import ContainerState, Engine, Image, Stream
 from scorehost.errors import (
     AttemptFailed,
+    Conflict,
     EngineError,
     EngineRefused,
     EngineTimeout,
@@ -21,13 +22,16 @@ from scorehost.errors import (
     NotFound,
 )
 from scorehost.files.tree import ChangedWhileSent, Tree, archive
-from scorehost.hosts.blueprint import Blueprint, Users
+from scorehost.hosts.blueprint import SHARED_MODE, Blueprint, Users
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.confinement import limits_discarded
+from scorehost.hosts.fitness import Looked, look_over
 from scorehost.hosts.labels import RECIPE, host_labels
 from scorehost.hosts.leaving import Leaving
 from scorehost.hosts.memory_watch import MemoryWatch
-from scorehost.hosts.usage import Usage, read_usage
+from scorehost.hosts.usage import Usage, local_peak, read_usage
+from scorehost.hosts.working import works
+from scorehost.model.blame import Facts, Order, Place, Ran, Trouble, peak_of
 from scorehost.model.failure import Phase, failure
 from scorehost.model.ids import utc_now
 from scorehost.model.limits import MIB
@@ -36,6 +40,7 @@ from scorehost.model.result import HostUsage
 _log = structlog.get_logger()
 CLEANUP_SECONDS = 30.0
 UPLOAD_SECONDS = 1800.0
+DEFINITIVE = range(400, 500)  # what was asked for is wrong; asking again changes nothing
 SETTLE_SECONDS = 1.0  # from the end of a container's output to the engine knowing that it has ended
 
 
@@ -58,7 +63,12 @@ class Host:
     ended: str = ""
     told: bool = False  # the evaluator knows that it ended
     usage: Usage = field(default_factory=Usage)
+    shared: tuple[str, ...] = ()  # places in memory that all users of the host may write
     served: bool = False  # its work is done and nothing of the evaluation lives: nobody waits for its removal
+    greeted: bool = False  # its runner has spoken, and what it runs may be under way
+    removed: bool = False  # it was not there any more, and nobody here had removed it
+    heard_out: bool = False  # what the engine's events say of its end has come, or been waited for
+    stuck: bool = False  # a kill did not end it, while the engine works: what ran in it clogged it
 
     @property
     def flooded(self) -> bool:
@@ -71,17 +81,58 @@ class Host:
         with self.clock.asking() if self.clock is not None else nullcontext():
             yield
 
+    @property
+    def ran(self) -> Ran:
+        """What has run there so far. In a run phase's container agents are at work, as submitted code is."""
+        if self.execs or (self.greeted and self.blueprint.producer):
+            return Ran.SUBMITTED
+        return Ran.TRUSTED if self.greeted else Ran.NOTHING
+
+    def facts(self, trouble: Trouble, **known: Any) -> Facts:
+        """What the table of blame is asked with. `known` goes before what is known here."""
+        plan = self.blueprint
+        place = Place.RUN if plan.producer else Place.EVALUATOR if plan.evaluator else Place.NAMED
+        struck = self.memory.struck(self.container)
+        order = Order.OTHERS if struck else Order.OURS if self.ended else Order.NOBODY
+        peak = peak_of(self.usage.peak_memory_bytes, plan.limits.memory_mb * MIB)
+        found = {"order": order, "peak": peak, "ran": self.ran, **known}
+        return Facts(trouble, place, **found)
+
     async def end(self, why: str) -> None:
-        """Kills the container; the first reason stands. Its removal comes with the end of its block."""
+        """Kills the container; the first reason stands. Its removal comes with the end of its block.
+
+        When it does not end, and the engine works otherwise, that is the doing of what ran there: it is
+        `stuck`, and left behind. Raises EngineError when it is the engine's.
+        """
         if not self.ended:
             self.ended = why
             self.usage = await read_usage(self.engine, self.container, self.users.main, running=False)
+            self.memory.ours(self.container)
+            with self.asking():
+                await self._kill()
+
+    async def _kill(self) -> None:
+        try:
             await self.engine.kill(self.container)
+        except (EngineRefused, EngineTimeout) as error:
+            if self.ran is Ran.NOTHING or not await works(self.engine):
+                raise
+            self.stuck = True
+            _log.warning("a host does not end when it is killed", host=self.name, reason=error.message)
 
     def note_oom(self) -> None:
-        """Memory ran out: a peak that is not known is the limit, since that is when the kernel kills."""
-        peak = self.usage.peak_memory_bytes or self.blueprint.limits.memory_mb * MIB
-        self.usage = Usage(peak, self.usage.cpu_seconds)
+        """Memory ran out: the peak that was seen then is kept. One that nobody saw stays unknown."""
+        peak = self.memory.peak(self.container) or local_peak(self.container)
+        known = max(peak or 0, self.usage.peak_memory_bytes or 0)
+        self.usage = Usage(known or None, self.usage.cpu_seconds)
+
+    @property
+    def image_words(self) -> str:
+        """Its image, and the recipe when it was built from one, as a message names it."""
+        choice = self.blueprint.image
+        if isinstance(choice, str):
+            return f"the image {choice}"
+        return f"the image that {choice.words} makes"
 
     async def state(self, seconds: float = SETTLE_SECONDS) -> ContainerState | None:
         """What the engine knows of the container, given `seconds` to see an end; None when it is gone."""
@@ -128,8 +179,17 @@ class Site:
     timing: Callable[[str, float], None]
     shelter: Shelter | None = None
     starts: anyio.CapacityLimiter | None = None  # how many hosts of all attempts may be starting at a time
+    looked: set[Looked] = field(default_factory=set)  # what images were found fit for, all attempts together
     leaving: Leaving | None = None  # removes hosts that have served
+    mapped: bool = False  # the engine maps users
     excused: frozenset[str] = frozenset()  # what an engine need not hold or limit (hosts/confinement.py)
+    said: set[str] = field(default_factory=set)
+
+    def warn_once(self, text: str) -> None:
+        """Warns of what is the same for every host of its name."""
+        if text not in self.said:
+            self.said.add(text)
+            self.warn(text)
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -156,28 +216,29 @@ async def made_host(
 
     Raises AttemptFailed: start_failed, start_timeout, engine_lost, changed_input.
     """
-    users = Users.fresh(blueprint.user)
+    users = Users.fresh(blueprint.user, mapped=site.mapped)
     spec = blueprint.container(
         image=image,
         users=users,
         labels=host_labels(job=site.job, slot=site.slot, host=blueprint.name, kept=site.shelter is not None),
         workspace_bytes=workspace_bytes,
     )
-    with (
-        site.timed("start"),
-        blamed(Phase.START, blueprint),
-        anyio.fail_after(blueprint.limits.start_seconds),
-    ):
+    with site.timed("start"), blamed(Phase.START, blueprint):
         said: list[str] = []
-        container = await site.engine.create(spec, said=said.append)
+        async with in_time(site.engine, blueprint.limits.start_seconds):
+            container = await site.engine.create(spec, said=said.append)
     host = Host(site.engine, blueprint, image, users, container, spec.name, site.memory)
+    host.shared = tuple(place.target for place in spec.tmpfs if place.mode == SHARED_MODE)
     guarded(host)
     try:
         _heed(site, blueprint, said)
+        with site.timed("start"), blamed(Phase.START, blueprint):
+            await look_over(site.engine, host.container, image, host.shared, site.looked)
         if trees:
-            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
+            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
                 sent = archive(trees.items(), blueprint.links, digested=digested)
-                await site.engine.upload(container, spec.workdir, sent)
+                async with in_time(site.engine, UPLOAD_SECONDS):
+                    await site.engine.upload(container, spec.workdir, sent)
         yield host
     finally:
         await _removed(site, host)
@@ -208,8 +269,9 @@ async def started(site: Site, host: Host) -> None:
     """
     seconds = host.blueprint.limits.start_seconds
     async with site.starts or nullcontext():
-        with site.timed("start"), blamed(Phase.START, host.blueprint), anyio.fail_after(seconds):
-            await host.engine.start(host.container)
+        with site.timed("start"), blamed(Phase.START, host.blueprint):
+            async with in_time(host.engine, seconds):
+                await host.engine.start(host.container)
     host.started_at = utc_now()
 
 
@@ -234,8 +296,11 @@ async def _removed(site: Site, host: Host) -> None:
         site.shelter.take(host)
         host.memory.forget(host.container)
         return
+    host.memory.ours(host.container)
+    if host.stuck:
+        site.warn(f"{host.name} did not end when it was killed, by the doing of what ran there")
     with site.timed("cleanup"):
-        if host.served and site.leaving is not None and site.leaving.take(host):
+        if (host.served or host.stuck) and site.leaving is not None and site.leaving.take(host):
             return
     lost = f"{host.name} was not removed; run `scorehost clean --job {site.job}`"
     with site.timed("cleanup"), anyio.CancelScope(shield=True) as scope:
@@ -248,6 +313,17 @@ async def _removed(site: Site, host: Host) -> None:
     if scope.cancelled_caught:
         site.warn(lost)
     host.memory.forget(host.container)
+
+
+@asynccontextmanager
+async def in_time(engine: Engine, seconds: float) -> AsyncIterator[None]:
+    """TimeoutError when the block takes longer. Raises EngineTimeout when it is the engine that hangs."""
+    try:
+        with anyio.fail_after(seconds):
+            yield
+    except TimeoutError:
+        await engine.ping()
+        raise
 
 
 class blamed:  # noqa: N801 - reads as a statement
@@ -268,7 +344,8 @@ class blamed:  # noqa: N801 - reads as a statement
             ) from error
         if isinstance(error, EngineRefused):
             text = f"the host {name} cannot be started: {error.message}"
-            raise AttemptFailed(failure(self._phase, "start_failed", text)) from error
+            again = error.status not in DEFINITIVE or isinstance(error, (NotFound, Conflict))
+            raise AttemptFailed(failure(self._phase, "start_failed", text, retryable=again)) from error
         if isinstance(error, TimeoutError):
             text = f"the host {name} was not ready within {seconds:g} s"
             raise AttemptFailed(failure(self._phase, "start_timeout", text)) from error

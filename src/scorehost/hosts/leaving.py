@@ -37,6 +37,7 @@ class Leaving:
         if self.going >= MOST:
             return False
         self.going += 1
+        host.memory.ours(host.container)
         self._pool.hold(host.blueprint.limits.memory_mb * MIB)
         self._group.start_soon(self._remove, host)
         return True

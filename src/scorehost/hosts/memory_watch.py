@@ -1,4 +1,4 @@
-"""Kills in containers and times of execs, told by the engine's event stream."""
+"""What the engine's events tell: kills for memory, times of execs, and orders that were not ours."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ from scorehost.aio.retry import Retry
 from scorehost.engine.door import Engine, Event
 from scorehost.errors import EngineError
 from scorehost.hosts import labels
+from scorehost.hosts.usage import local_peak
 
 _log = structlog.get_logger()
 RECONNECT = Retry(None, pause=1.0)
 OOM_LIMIT = 10
 NEAR_SECONDS = 2.0  # connections that one cause breaks are seen to break within so long
 EVENT_SECONDS = 0.5  # from the engine's knowing of an end to its event
+# What the engine is told to do with a container by `docker kill`, `stop`, `rm`, `restart` and `pause`. Events
+# of a start come between those of a restart, whose own comes last.
+ORDERS = frozenset({"kill", "stop", "destroy", "restart", "pause"})
+ENDS = frozenset({"die", "destroy"})
 
 
 class MemoryWatch:
@@ -29,15 +34,33 @@ class MemoryWatch:
     def __init__(self) -> None:
         self._kills: Counter[str] = Counter()
         self._struck: set[str] = set()
+        self._ours: set[str] = set()  # containers that scorehost itself has ended or removed
+        self._dead: set[str] = set()
+        self._peaks: dict[str, int] = {}
         self._broke_at = -math.inf
         self._guarded: dict[str, Callable[[], Awaitable[None]]] = {}
         self._begun: dict[str, dict[str, float]] = {}  # of execs, by container
         self._over: dict[str, dict[str, float]] = {}
         self._changed = anyio.Event()
 
+    def ours(self, container: str) -> None:
+        """Scorehost is about to end or remove the container: orders from now on are its own."""
+        self._ours.add(container)
+
     def struck(self, container: str) -> bool:
-        """Whether somebody had the engine kill the container: no process inside can do that."""
+        """Whether somebody else had the engine end, pause or remove it: no process inside can do that."""
         return container in self._struck
+
+    async def struck_down(self, container: str) -> bool:
+        """The same, of a container that has ended: the events of its end are waited for."""
+        with anyio.move_on_after(EVENT_SECONDS):
+            while not (container in self._struck or container in self._dead):
+                await self._changed.wait()
+        return container in self._struck
+
+    def peak(self, container: str) -> int | None:
+        """Its memory at most, in bytes, when the kernel last killed in it; None where nobody could look."""
+        return self._peaks.get(container)
 
     def broke_near(self, moment: float) -> bool:
         """Whether the stream of events, once open, was broken off near a moment of anyio's clock.
@@ -61,12 +84,19 @@ class MemoryWatch:
         return None if over is None else over - self._begun[container][exec_id]
 
     def forget(self, container: str) -> None:
-        """The container is gone, or begins anew."""
+        """The container is gone, or nobody asks for it any more. Events of our own orders may still come."""
         self._kills.pop(container, None)
         self._begun.pop(container, None)
         self._over.pop(container, None)
         self._guarded.pop(container, None)
+        self._peaks.pop(container, None)
         self._struck.discard(container)
+        self._dead.discard(container)
+
+    def begin_anew(self, container: str) -> None:
+        """The container is about to be started again: what was told and ordered is of its life before."""
+        self.forget(container)
+        self._ours.discard(container)
 
     def guard(self, container: str, end: Callable[[], Awaitable[None]]) -> None:
         """Calls `end` once the kernel killed `OOM_LIMIT` processes of it: more of that only wastes time."""
@@ -74,8 +104,25 @@ class MemoryWatch:
 
     def _tell(self, container: str, group: TaskGroup) -> None:
         self._kills[container] += 1
+        # Now: its control group goes with it.
+        self._peaks[container] = max(self._peaks.get(container, 0), local_peak(container) or 0)
         if self._kills[container] >= OOM_LIMIT and container in self._guarded:
             group.start_soon(_ended, self._guarded.pop(container))
+
+    def _note(self, event: Event) -> None:
+        """Keeps who gave orders, and that a container has ended."""
+        if event.action in ORDERS and event.container not in self._ours:
+            self._struck.add(event.container)
+        if event.action == "destroy":
+            self._ours.discard(event.container)  # its last event
+        if event.action in ENDS:
+            self._dead.add(event.container)
+        if event.action in ORDERS | ENDS:
+            self._announce()
+
+    def _announce(self) -> None:
+        self._changed.set()
+        self._changed = anyio.Event()
 
     def _time(self, event: Event) -> None:
         """Keeps when a process began and ended. An exec's events name it; the action's rest is its words."""
@@ -84,8 +131,7 @@ class MemoryWatch:
             self._begun.setdefault(event.container, {})[exec_id] = event.at
         elif what == "exec_die" and exec_id in self._begun.get(event.container, {}):
             self._over.setdefault(event.container, {})[exec_id] = event.at
-            self._changed.set()
-            self._changed = anyio.Event()
+            self._announce()
 
     async def _follow(self, engine: Engine, job: str, group: TaskGroup) -> None:
         while True:
@@ -98,11 +144,11 @@ class MemoryWatch:
                             # Events keep their order: what was told before is of the container's life before.
                             self._kills.pop(event.container, None)
                             self._struck.discard(event.container)
+                            self._dead.discard(event.container)
                         elif event.action == "oom":
                             self._tell(event.container, group)
-                        elif event.action == "kill":
-                            self._struck.add(event.container)
                         else:
+                            self._note(event)
                             self._time(event)
             except EngineError as error:
                 # Without events the engine's own flag still tells; the stream is only finer.

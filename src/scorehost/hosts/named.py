@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 import anyio
 
 from scorehost.aio.groups import task_group
-from scorehost.errors import AttemptFailed, ScorehostError
+from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout, ScorehostError
 from scorehost.hosts.blueprint import ROOT, STAGED_WORKSPACE, WORKSPACE, Blueprint
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.clock import StandingClock
-from scorehost.hosts.exec_ends import NotStarted, gone
+from scorehost.hosts.exec_ends import NotStarted, gone, refuse_lost_by_others, told_of_trouble
+from scorehost.hosts.exec_words import warning_of
 from scorehost.hosts.execs import ExecOrder, run_exec
 from scorehost.hosts.host import Host, Site
 from scorehost.hosts.images import Images
+from scorehost.hosts.judgement import NOT_EXECUTABLE, NOT_FOUND, UNUSABLE_CODES
 from scorehost.hosts.live import live_host
 from scorehost.hosts.sessions import Refused
 from scorehost.hosts.transfers import Stay
@@ -28,7 +30,6 @@ from scorehost.model.result import HostUsage
 
 REPLACEMENTS = 3
 LOST = ExecResult(exit_code=None, host_lost=True, reason="lost")
-NOT_FOUND_CODES = (126, 127)
 
 
 class UnknownEnvironment(ScorehostError):
@@ -106,6 +107,8 @@ class NamedHosts:
         """Whether a name still has that host, and it runs; else its end is told by whoever asked."""
         if slot.host is host and not host.ended and not await self._died(host):
             return True
+        if slot.host is host and not host.told:
+            await refuse_lost_by_others(host)
         host.told = True
         return False
 
@@ -149,7 +152,13 @@ class NamedHosts:
             host.told = True  # whoever asked for the program gave it up
             await host.end("cut_off")
 
-        outcome = await run_exec(host, order, end_host, cut_off)
+        try:
+            outcome = await run_exec(host, order, end_host, cut_off)
+        except NotStarted as error:
+            if error.by_whom_ran:  # the next use is clean
+                host.told = True
+                await host.end("lost")
+            raise
         host.told = host.told or outcome.host_lost or outcome.timed_out
         return outcome
 
@@ -157,6 +166,8 @@ class NamedHosts:
         """Keeps what a process of a host printed, numbered by host from 1."""
         number = self._counts[name] = self._counts.get(name, 0) + 1
         self._keep(f"{name}.{number}", outcome)
+        if text := warning_of(name, outcome):
+            self._site.warn_once(text)
 
     async def running(self, name: str) -> Host | None:
         """The running host of a name, started now when it must be; None when it ended too often.
@@ -168,6 +179,8 @@ class NamedHosts:
         async with slot.starting:
             if slot.host is not None and (slot.host.ended or await self._died(slot.host)):
                 before = slot.host
+                if not before.told:
+                    await refuse_lost_by_others(before)
                 await self._retire(slot, "lost")
                 if not slot.forgiven:
                     slot.replaced += 1
@@ -190,7 +203,11 @@ class NamedHosts:
         )
 
     async def _died(self, host: Host) -> bool:
-        return host.execs > 0 and await gone(host)
+        try:
+            return host.execs > 0 and await gone(host)
+        except (EngineRefused, EngineTimeout) as error:
+            await told_of_trouble(host, error, ran=host.ran)
+            return True
 
     async def _start(self, plan: Blueprint, slot: _Slot) -> Host:
         image = await self._images.resolve(plan.image, build_seconds=plan.limits.build_seconds)
@@ -198,10 +215,12 @@ class NamedHosts:
             opened = live_host(self._site, plan, image, self._cargo, warm=self._warm, met=self._hosts.append)
             with self._images.using(image):
                 live = await stack.enter_async_context(opened)
-            host = live.host
-            host.clock = self._clock
-            if (image.id, _place(plan)) not in self._images.proven:
-                await self._prove(host)
+                host = live.host
+                host.clock = self._clock
+                if (image.id, _place(plan)) not in self._images.proven:
+                    await self._prove(host)
+            if emulated := self._images.emulated(image):
+                self._site.warn_once(emulated)
             if plan.copy_workspace:
                 await self._copy_workspace(host)
             slot.stack = stack.pop_all()
@@ -212,11 +231,10 @@ class NamedHosts:
         end as they start, or every exec fails for a reason that no submission has.
         """
         name, workdir = host.blueprint.name, _place(host.blueprint)
-        image = host.report().image
         try:
             outcome = await self._prepare(host, ("sleep", "0"), workdir=workdir)
         except NotStarted as error:
-            text = f"the image {image} of {name} cannot run a program in {workdir}: {error.message}"
+            text = f"{host.image_words} of {name} cannot run a program in {workdir}: {error.message}"
             raise AttemptFailed(failure(Phase.START, "image_unusable", text)) from error
         if outcome.exit_code == 0:
             self._images.proven.add((host.image.id, workdir))
@@ -225,12 +243,14 @@ class NamedHosts:
             seconds = host.blueprint.limits.start_seconds
             text = f"the host {name} was not ready within {seconds:g} s"
             raise AttemptFailed(failure(Phase.START, "start_timeout", text))
-        state = await host.state()
-        if outcome.host_lost and (state is None or state.exit_code not in NOT_FOUND_CODES):
-            return  # it ended for another reason: told at its use
-        raise AttemptFailed(
-            failure(Phase.START, "image_unusable", f"the image {image} of {name} cannot run `sleep`")
-        )
+        code = outcome.exit_code
+        if outcome.host_lost:
+            state = await host.state()
+            if outcome.oom_killed or state is None or state.exit_code is None:
+                return  # it ended for another reason: told at its use
+            code = state.exit_code
+        text = f"`sleep` of {host.image_words} of {name} {_why_not(code)}"
+        raise AttemptFailed(failure(Phase.START, "image_unusable", text))
 
     async def _copy_workspace(self, host: Host) -> None:
         """Fills the writable copy. One that does not fit into memory or time is the submission's doing, and
@@ -241,9 +261,9 @@ class NamedHosts:
         if outcome.exit_code == 0:
             return
         name = host.blueprint.name
-        if outcome.exit_code in NOT_FOUND_CODES:
+        if outcome.exit_code in UNUSABLE_CODES:
             said = outcome.stderr.decode("utf-8", "replace").strip()[-300:]
-            text = f"the image {host.report().image} of {name} cannot run `cp`: {said}"
+            text = f"{host.image_words} of {name} cannot run `cp`: {said}"
             raise AttemptFailed(failure(Phase.START, "image_unusable", text))
         self._site.warn(f"the workspace could not be copied into {name} (exit status {outcome.exit_code})")
         await host.end("oom" if outcome.oom_killed else "lost")
@@ -317,6 +337,14 @@ class NamedHosts:
             async with task_group() as group:
                 for slot in self._slots.values():
                     group.start_soon(self._retire, slot, "removed")
+
+
+def _why_not(code: int | None) -> str:
+    if code == NOT_FOUND:
+        return "is not there, and a named host needs it to wait"
+    if code == NOT_EXECUTABLE:
+        return "may not be run, or is not made for this machine"
+    return f"ends at once with exit status {code}: it is broken, or made for another machine"
 
 
 def _place(plan: Blueprint) -> str:

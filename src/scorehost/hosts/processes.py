@@ -5,34 +5,49 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from typing import NoReturn
 
 import anyio
 from anyio.abc import TaskStatus
 
 from scorehost.aio.groups import task_group
 from scorehost.engine.door import Stream
-from scorehost.errors import Conflict, EngineRefused, EngineUnreachable, NotFound
+from scorehost.errors import (
+    AttemptFailed,
+    Conflict,
+    EngineRefused,
+    EngineTimeout,
+    EngineUnreachable,
+    NotFound,
+)
+from scorehost.hosts.blueprint import HARNESS
 from scorehost.hosts.exec_ends import (
     STILL_RUNNING,
+    Kills,
     NotStarted,
     code_at_deadline,
-    code_of_refusal,
-    engine_at_fault,
+    code_unless_blamed,
     exit_code,
     lost_with,
     never_ran,
     note_loss,
     reason_of,
     refuse_broken_off,
+    refuse_lost_by_others,
+    says_of_program,
     taken_along,
+    told_of_trouble,
 )
 from scorehost.hosts.execs import DRAIN_SECONDS, End, ExecOrder, Output, opened_exec, started_exec
 from scorehost.hosts.host import Host
+from scorehost.model.blame import Ran
 from scorehost.model.exec_result import ExecResult
+from scorehost.model.failure import Phase, failure
 
 UNREAD_BYTES = 4 * 1024 * 1024  # per process: then it has to wait until the evaluator reads
 UNSENT_BYTES = 16 * 1024 * 1024
 CLOSE_SECONDS = 0.5  # for a process to end by itself when its stdin has ended
+SAID_BYTES = 400  # of the last words of a harness that did not come up
 READY_SECONDS = 0.05  # for what lies ready in a stream to be read, once the engine has answered
 # How the engine's own words begin when it could not start a program; whether it did is asked, not read.
 _ENGINES_WORDS = (b"OCI runtime", b"unable to find user", b"unable to find group")
@@ -54,16 +69,26 @@ class Process:
         self._outcome: ExecResult | None = None
         self._exec_id = ""
         self._printed = False
+        # It says that it runs before it loads anything that was submitted.
+        self._unheard_harness = HARNESS in order.argv
+        self._said = b""
         self._given = False  # somebody knows it, and will close it
         self._not_started: NotStarted | None = None
-        self._kills = host.memory.kills(host.container)
+        self._kills = Kills(host)
+        self._before = host.ran
 
     async def run(self, *, task_status: TaskStatus[Process | None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Carries the process; `task_status` gives it once it runs, or None."""
-        exec_id = await started_exec(self.host, self._order)
+        self._before = self.host.ran
+        try:
+            exec_id = await started_exec(self.host, self._order)
+        except (EngineRefused, EngineTimeout) as error:
+            self._end(await told_of_trouble(self.host, error, ran=self._before))
+            task_status.started(None)
+            return
         if exec_id is None:
             await note_loss(self.host)
-            self._end(lost_with(self.host))
+            self._end(await lost_with(self.host))
             task_status.started(None)
             return
         self._exec_id = exec_id
@@ -86,10 +111,12 @@ class Process:
         task_status: TaskStatus[Process | None],
     ) -> None:
         words = b""
+        ran = self._before
         try:
             async with opening as stream, task_group() as group:
                 task_status.started(self)
                 self._given = True
+                ran = self.host.ran
                 group.start_soon(self._send_all, stream)
                 while not self.host.flooded and (chunk := await stream.receive()) is not None:
                     if (
@@ -105,20 +132,36 @@ class Process:
                 await self.host.end("output_limit")  # once its stream is closed: what is not read ends slowly
         except (Conflict, NotFound):
             await note_loss(self.host)
-            self._end(lost_with(self.host))
+            self._end(await lost_with(self.host))
             return
-        except EngineRefused as error:
-            await engine_at_fault(self.host, exec_id, error)
-            self._refused(error.message)
+        except (EngineRefused, EngineTimeout) as error:
+            if await says_of_program(self.host, exec_id, error):
+                await self._refused(error.message)
+            else:
+                self._end(await told_of_trouble(self.host, error, ran=ran))
             return
+        await self._judge(exec_id, words)
+
+    async def _judge(self, exec_id: str, words: bytes) -> None:
+        """Says how it ended, once its output has; `words` are the engine's, when it never began."""
         ended_at = anyio.current_time()
-        code = await exit_code(self.host, exec_id)
+        self._kills.look()
+        try:
+            code = await exit_code(self.host, exec_id)
+        except (EngineRefused, EngineTimeout) as error:
+            self._end(await told_of_trouble(self.host, error, ran=self.host.ran))
+            return
         refuse_broken_off(self.host, ended_at)
         lost = code is None or await taken_along(self.host, code, self._kills)
         if words and not lost:
-            self._refused(words.decode("utf-8", "replace"))
+            await self._refused(words.decode("utf-8", "replace"))
             return
-        oom = self.host.memory.kills(self.host.container) > self._kills or (lost and self.host.ended == "oom")
+        if code != 0:
+            await refuse_lost_by_others(self.host, gone=lost)
+        oom = await self._kills.are_its_own() or (lost and self.host.ended == "oom")
+        alone = self._before is Ran.NOTHING and not (lost or oom)
+        if self._unheard_harness and alone and code:
+            self._no_python(f"exit status {code}: {self._said.decode('utf-8', 'replace')}")
         self._end(
             ExecResult(
                 exit_code=None if words else code,
@@ -133,16 +176,31 @@ class Process:
         code = await exit_code(self.host, self._exec_id, until=anyio.current_time())
         return await never_ran(self.host, self._exec_id, code)
 
-    def _refused(self, words: str) -> None:
+    async def _refused(self, words: str) -> None:
         """The engine could not start it: its words are no output of a program."""
         try:
-            code = code_of_refusal(words)
+            code = code_unless_blamed(self.host, words, ran=self._before)
         except NotStarted as error:
+            if error.by_whom_ran and not self.host.blueprint.evaluator:  # the next use is clean
+                self.host.told = True
+                await self.host.end("lost")
             self._not_started = error
             self._end(ExecResult(exit_code=None))
             return
+        if self._unheard_harness:
+            self._no_python(words)
         self._unread["stderr"] += words.encode()
         self._end(ExecResult(exit_code=code))
+
+    def _no_python(self, words: str) -> NoReturn:
+        """The image cannot run what calls submitted functions, and nothing submitted had a part in that."""
+        host = self.host
+        said = " ".join(words.split())[-300:]
+        text = (
+            f"python3 of {host.image_words} of {host.blueprint.name} cannot run submitted functions: {said}"
+        )
+        hint = "`untrusted` needs python3 (3.8 or later) on the PATH of the named host's image."
+        raise AttemptFailed(failure(Phase.EVALUATE, "image_unusable", text, hint=hint))
 
     async def send(self, data: bytes) -> None:
         """Takes bytes for the process; waits only while it left very much unread. Quiet after its end."""
@@ -240,6 +298,9 @@ class Process:
 
     async def _take(self, stream: str, data: bytes) -> None:
         self._printed = True
+        self._unheard_harness = self._unheard_harness and stream != "stdout"
+        if self._unheard_harness:
+            self._said = (self._said + data)[-SAID_BYTES:]
         self.host.printed += len(data)
         while self._rest is None and sum(map(len, self._unread.values())) > UNREAD_BYTES:
             await self._changed.wait()

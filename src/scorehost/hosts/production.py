@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from scorehost.aio.groups import task_group
+from scorehost.aio.threads import in_thread
 from scorehost.engine.door import Image
 from scorehost.errors import AttemptFailed
 from scorehost.files.capture import Capture
@@ -32,9 +33,12 @@ from scorehost.hosts.frames import (
 )
 from scorehost.hosts.held import Held
 from scorehost.hosts.host import Host, Site, attached, made_host, started
+from scorehost.hosts.judgement import lost_words
 from scorehost.hosts.messages import CloseSession, Invoke, Judge, Publish, Session
 from scorehost.hosts.sessions import Refused, Sessions
 from scorehost.hosts.talk import Talk
+from scorehost.hosts.working import works
+from scorehost.model.blame import Order, Trouble, blame
 from scorehost.model.failure import Blame, Phase, failure, is_agents
 from scorehost.model.result import HostUsage
 
@@ -123,6 +127,7 @@ async def _talked(order: Production, host: Host) -> Produced:
                 roles=order.roles,
                 phase="run",
                 alone=True,
+                shared=host.shared,
                 excused=tuple(
                     sorted(order.site.excused | ({"network"} if order.blueprint.network else set()))
                 ),
@@ -147,6 +152,10 @@ async def _talked(order: Production, host: Host) -> Produced:
         if serve.limit:
             return Produced("stopped", serve.limit)
         if wall.cancelled_caught:
+            struck = host.facts(Trouble.TIME)
+            if struck.order is Order.OTHERS:  # paused, say: its time is not its own
+                text = lost_words(struck, "the container of the run phase", 0, None)
+                _not_its_doing("host_lost", text, retryable=True)
             return Produced("stopped", WALL_TIME)
         return await _told(dialogue, talk, serve)
 
@@ -171,30 +180,33 @@ async def _told(dialogue: Dialogue, talk: Talk, serve: RunRequests) -> Produced:
         error = talk.said.error
         if is_agents(error.kind) and error.kind in serve.sessions.told:
             told = serve.sessions.told[error.kind]
-            _not_its_doing(error.kind, f"{told.message}; {error.message}", told.role)
+            _not_its_doing(error.kind, f"{told.message}; {error.message}", role=told.role)
         return Produced("failed", why=error.message)
     if talk.vouched is not None:
         why = dialogue.why_no_result(talk.vouched)
     else:
         why = await dialogue.why_it_ended(greeted=True)
     if why.blame in (Blame.ENVIRONMENT, Blame.ENGINE):
-        _not_its_doing(why.kind, why.message.replace("the evaluator", "the run phase"))
+        text = why.message.replace("the evaluator", "the run phase")
+        _not_its_doing(why.kind, text, retryable=why.retryable)
     return Produced("failed", why=why.message.replace("the evaluator", "run.py"))
 
 
-def _not_its_doing(kind: str, text: str, role: str | None = None) -> NoReturn:
-    raise AttemptFailed(failure(Phase.RUN, kind, text, retryable=False, role=role))
+def _not_its_doing(kind: str, text: str, *, role: str | None = None, retryable: bool = False) -> NoReturn:
+    raise AttemptFailed(failure(Phase.RUN, kind, text, retryable=retryable, role=role))
 
 
 async def _dead(host: Host) -> None:
-    """Kills what still runs, and sees that nothing does. Raises AttemptFailed: engine_lost."""
+    """Kills what still runs, and sees that nothing does. Raises AttemptFailed, as the table of blame says."""
     ended = host.ended
     host.ended = ""
     await host.end(ended or "removed")
     state = await host.state()
     if state is not None and state.running:
         text = "the container of the run phase could not be ended, so nothing may be scored"
-        raise AttemptFailed(failure(Phase.RUN, "engine_lost", text))
+        verdict = blame(host.facts(Trouble.STUCK, engine_answers=await works(host.engine)))
+        host.stuck = True
+        raise AttemptFailed(failure(Phase.RUN, verdict.kind, text, retryable=verdict.retried))
 
 
 async def _nothing() -> None:
@@ -206,6 +218,8 @@ class RunRequests:
 
     def __init__(self, shelf: Shelf, agents: Agents | None) -> None:
         self._shelf = shelf
+        self._turn = anyio.Lock()
+        self._disk = anyio.CapacityLimiter(1)
         self._budget = Budget()
         self._held = Held()
         self.sessions = Sessions(agents)
@@ -229,7 +243,10 @@ class RunRequests:
     async def answer(self, request: Request, group: TaskGroup) -> Mapping[str, Any] | None:  # noqa: ARG002
         """The value of one reply. Raises as `Sessions.answer` does, and DiskFull."""
         if isinstance(request, Publish):
-            self._shelf.take(request)
+            # Parts come in order, and whole: who ends the run phase then looks at what lies there.
+            with anyio.CancelScope(shield=True):
+                async with self._turn:
+                    await in_thread(lambda: self._shelf.take(request), self._disk)
             return None
         if isinstance(request, (Session, Invoke, Judge, CloseSession)):
             try:

@@ -111,7 +111,7 @@ class Requests:
             try:
                 return await self._answered(request, group)
             except NotStarted as error:
-                raise Refused("ScoringError", error.message) from error
+                raise _refused(error) from error
             finally:
                 del self._asked[request.id]
         return None
@@ -202,7 +202,7 @@ class Requests:
             try:
                 return await self._named.exec(name, order)
             except NotStarted as error:
-                raise Refused("ScoringError", error.message) from error
+                raise _refused(error) from error
             finally:
                 self.held.done(number)
 
@@ -314,6 +314,12 @@ class Requests:
                 "ScoringError", "the evaluator's own host cannot be reset; declare a named environment"
             )
         await self._named.reset(name)
+
+
+def _refused(error: NotStarted) -> Refused:
+    if error.by_whom_ran:
+        return Refused("SubmissionFault", f"what ran in the host before left it no room: {error.message}")
+    return Refused("ScoringError", error.message)
 
 
 async def _nothing() -> None:

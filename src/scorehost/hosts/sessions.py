@@ -21,7 +21,7 @@ MAX_SESSIONS = 64  # open at a time
 class Refused(ScorehostError):
     """A request that cannot be done; it raises `kind` in the evaluator."""
 
-    def __init__(self, kind: Literal["HostLost", "ScoringError"], message: str) -> None:
+    def __init__(self, kind: Literal["HostLost", "ScoringError", "SubmissionFault"], message: str) -> None:
         super().__init__(message)
         self.kind = kind
 

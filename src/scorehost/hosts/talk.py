@@ -25,7 +25,6 @@ from scorehost.hosts.frames import (
     WrongMac,
     new_key,
 )
-from scorehost.hosts.judgement import too_late
 from scorehost.hosts.marked_log import MarkedLog
 from scorehost.hosts.messages import Check, Log, Request
 from scorehost.hosts.named import UnknownEnvironment
@@ -76,15 +75,14 @@ class Talk:
         if self._hello is None:
             if self.ended.is_set():
                 raise AttemptFailed(await d.why_it_ended(greeted=False))
-            text = f"the evaluator's host was not ready within {seconds:g} s"
+            await d.host.engine.ping()  # when it hangs, nothing is said of the host
+            text = f"the evaluator's host was not ready within {seconds:g} s{d.last_words()}"
             raise AttemptFailed(failure(Phase.START, "start_timeout", text))
         if self._hello.unenforced:
             raise AttemptFailed(not_held(d.host.blueprint.name, self._hello.unenforced))
         if self._hello.dumpable and d.start.phase == "evaluate":
-            image = d.host.report().image
-            text = (
-                f"python3 of the image {image} has no ctypes: the runner cannot shut others out of its memory"
-            )
+            of = d.host.image_words
+            text = f"python3 of {of} has no ctypes: the runner cannot shut others out of its memory"
             raise AttemptFailed(failure(Phase.START, "image_unusable", text))
         for folder, digest in d.trees.items():
             if self._hello.trees.get(folder) != digest:
@@ -123,6 +121,7 @@ class Talk:
     def _take(self, frame: RunnerFrame, serving: anyio.abc.TaskGroup) -> None:
         if isinstance(frame, Hello):
             self._hello = frame
+            self._d.host.greeted = True
             self._greeted.set()
         elif isinstance(frame, (ResultFrame, FailedFrame)):
             self.said = frame
@@ -167,7 +166,7 @@ class Talk:
             refusal = (error.kind, error.message, "")
         except EngineRefused as error:
             if error.status >= FAULTY:  # not for the evaluator to judge
-                raise AttemptFailed(failure(Phase.EVALUATE, "engine_lost", error.message)) from error
+                raise
             refusal = ("ScoringError", error.message, "")
         async with self._sending:
             if refusal is None:
@@ -200,8 +199,9 @@ class Talk:
         await host.end("timed_out")
         with anyio.move_on_after(UNHEARD_SECONDS):
             await self.spoken.wait()
-        if self.said is None:
-            self._fail("evaluator_timeout", too_late(host.blueprint.limits.evaluate_seconds))
+        if self.said is None and self.reason is None:
+            self.reason = self._d.too_late()
+            self.spoken.set()
 
     def _fail_before_hello(self, violation: ChannelViolation) -> None:
         """Nothing of the task or the submission has run: what came is not their doing."""
@@ -209,8 +209,9 @@ class Talk:
             text = "the runner's first words were not made with the key that it was sent"
             self._fail("upload_damaged", text, Phase.UPLOAD)
         else:
-            image = self._d.host.report().image
-            text = f"python3 of the image {image} printed before the runner spoke: {violation.message}"
+            text = (
+                f"python3 of {self._d.host.image_words} printed before the runner spoke: {violation.message}"
+            )
             self._fail("image_unusable", text, Phase.START)
 
     def _fail(self, kind: str, text: str, phase: Phase = Phase.EVALUATE) -> None:

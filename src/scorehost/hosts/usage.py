@@ -44,6 +44,29 @@ async def read_usage(engine: Engine, container: str, user: int, *, running: bool
     return Usage()
 
 
+def local_peak(container: str) -> int | None:
+    """The peak memory of a host in bytes, where this machine has its control group; else None."""
+    local = _local(container)
+    return None if local is None else local.peak_memory_bytes
+
+
+def killed_for_memory(container: str) -> int:
+    """How many processes of a host the kernel has killed for want of memory, the machine's or the host's own;
+    0 where this machine cannot tell.
+    """
+    for path in (
+        f"/sys/fs/cgroup/memory/docker/{container}/memory.oom_control",
+        f"/sys/fs/cgroup/system.slice/docker-{container}.scope/memory.events",
+        f"/sys/fs/cgroup/docker/{container}/memory.events",
+    ):
+        try:
+            rows = dict(line.split() for line in Path(path).read_text(encoding="utf-8").splitlines())
+        except (OSError, ValueError):
+            continue
+        return int(rows.get("oom_kill", 0))
+    return 0
+
+
 def crowded_out(container: str) -> int:
     """How often a host was refused one more process by its pids limit; 0 where this machine cannot tell."""
     for path in (
@@ -52,7 +75,7 @@ def crowded_out(container: str) -> int:
         f"/sys/fs/cgroup/docker/{container}/pids.events",
     ):
         try:
-            words = Path(path).read_text().split()
+            words = Path(path).read_text(encoding="utf-8").split()
         except OSError:
             continue
         if words[:1] == ["max"]:
@@ -73,7 +96,7 @@ def _local(container: str) -> Usage | None:
         (f"/sys/fs/cgroup/docker/{container}/memory.peak", f"/sys/fs/cgroup/docker/{container}/cpu.stat"),
     ):
         try:
-            return _parse(Path(memory).read_text() + Path(cpu).read_text())
+            return _parse(Path(memory).read_text(encoding="utf-8") + Path(cpu).read_text(encoding="utf-8"))
         except OSError:
             continue
     return None

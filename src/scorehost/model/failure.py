@@ -63,9 +63,9 @@ KINDS: dict[str, KindFacts] = {
     ),
     "submission_fault": KindFacts(
         Blame.SUBMISSION,
-        _EVALUATE,
-        "Submitted code broke its call (wrong reply, time-out, death) and the evaluator did not catch it.",
-        "The submitted code broke its call; an evaluator may catch SubmissionFault.",
+        (Phase.RUN, Phase.EVALUATE),
+        "Submitted code broke its call (wrong reply, time-out, death) or clogged its host, uncaught.",
+        "The submitted code broke its call or its host; an evaluator may catch SubmissionFault.",
     ),
     "evaluator_exception": KindFacts(
         Blame.DATASET,
@@ -124,8 +124,8 @@ KINDS: dict[str, KindFacts] = {
     "changed_input": KindFacts(
         Blame.DATASET,
         (Phase.PREPARE, Phase.UPLOAD, Phase.EVALUATE, Phase.COLLECT),
-        "Gold or evaluator did not stay the same through the attempt: on disk, or (evaluate) in the host.",
-        "Gold or evaluator changed while the job ran. Run it again with quiet files.",
+        "Gold, evaluator or hand-in did not stay the same: on disk, or (evaluate) in the host.",
+        "Files changed while the job ran. Run it again with quiet files.",
     ),
     "unknown_environment": KindFacts(
         Blame.DATASET,
@@ -175,8 +175,8 @@ KINDS: dict[str, KindFacts] = {
     "host_lost": KindFacts(
         Blame.ENVIRONMENT,
         (Phase.RUN, Phase.EVALUATE),
-        "The host of the evaluator or of the run phase was killed or removed from outside.",
-        "Something outside ended the container. Look at the engine's own log.",
+        "A host was killed, stopped, paused or removed from outside, or the machine ran short of memory.",
+        "Something outside ended the container. Look at the engine's own log, and at the machine's memory.",
         retryable=True,
     ),
     "upload_damaged": KindFacts(
@@ -301,6 +301,11 @@ class Failure(Frozen):
     hint: str
     retryable: bool
     role: str | None = None
+
+
+def counts_as_lowest(blame: Blame, phase: Phase) -> bool:
+    """Whether an ERROR counts as the lowest score: nobody gains by crashing an evaluator."""
+    return blame is Blame.SUBMISSION or (blame is Blame.DATASET and phase is Phase.EVALUATE)
 
 
 def is_agents(kind: str) -> bool:

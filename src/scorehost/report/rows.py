@@ -52,8 +52,11 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("message", report.message),
     ]
     found += [("files", text) for text in report.faults]
-    if report.summary is not None and report.summary.adapter_isolation == "none":
-        found.append(("adapters", "ran as the user of scorehost, with its rights (adapter_isolation: none)"))
+    isolation = None if report.summary is None else report.summary.adapter_isolation
+    if isolation is not None:
+        found.append(
+            ("adapters ran as", "this user (adapter_isolation: none)" if isolation == "none" else isolation)
+        )
     found.append(("not shown", report.kept_back))
     found += [("damaged, left out", text) for text in report.damaged[:DAMAGED]]
     if len(report.damaged) > DAMAGED:
@@ -76,7 +79,11 @@ def _group(group: Group) -> tuple[str, ...]:
         str(group.counts.ERROR),
         figure(group.mean_score),
         str(group.n),
-        "open range" if open_range else span(bounds.lower, bounds.upper),
+        "both directions"
+        if group.direction == "mixed"
+        else "open range"
+        if open_range
+        else span(bounds.lower, bounds.upper),
         figure(group.pass_at_k.get("1")),
         figure(group.agreement),
     )
@@ -149,7 +156,7 @@ def error_rule(summary: Summary) -> str:
     if not summary.errors:
         return ""
     number = summary.errors_provoked
-    provoked = f" ({number} by failed calls of an agent that answered others)" if number else ""
+    provoked = f" ({number} by calls of agents that the work can have made fail)" if number else ""
     return (
         f"{summary.errors_as_lowest} count as the {_end(summary)} score{provoked}, "
         f"{summary.errors_left_out} are left out of the mean; "

@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from scorehost.model.failure import Blame, Failure, Phase
+from scorehost.model.failure import Failure, counts_as_lowest
 from scorehost.model.metrics import finite, unusable
 
 if TYPE_CHECKING:
@@ -49,11 +49,7 @@ class Scored:
         """Whether it is an ERROR that counts as the lowest score: nobody gains by crashing an evaluator."""
         if self.error is None:
             return False
-        return (
-            self.provoked
-            or self.error.blame is Blame.SUBMISSION
-            or (self.error.blame is Blame.DATASET and self.error.phase is Phase.EVALUATE)
-        )
+        return self.provoked or counts_as_lowest(self.error.blame, self.error.phase)
 
     @property
     def left_out(self) -> bool:
