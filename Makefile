@@ -41,9 +41,10 @@ type: $(STAMP)
 imports: $(STAMP)
 	@$(BIN)/lint-imports
 
-schema: $(STAMP) ## docs/schema and docs/errors.md anew, from the models
+schema: $(STAMP) ## docs/schema, docs/errors.md and the numbers of docs/limits.md anew, from the sources
 	@$(BIN)/python -m scorehost.api.schema docs/schema
 	@$(BIN)/python -m scorehost.model.errors_page docs/errors.md
+	@$(BIN)/python scripts/limits_page.py
 
 test-fast: $(STAMP) ## the tests that need no engine
 	@$(BIN)/pytest -m "not docker" $(ARGS)

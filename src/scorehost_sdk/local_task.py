@@ -22,6 +22,11 @@ class LocalTask(NamedTuple):
     environments: Dict[str, Dict[str, str]]
 
 
+def _place(path: str) -> str:
+    """Where an artifact of that path lies below /attempt."""
+    return path if path.split("/")[0] in ("artifacts", "workspace") else f"artifacts/{path}"
+
+
 def read_task(folder: str) -> LocalTask:
     """task.yaml of a task folder, with the defaults of its dataset's dataset.yaml laid under it.
 
@@ -35,7 +40,7 @@ def read_task(folder: str) -> LocalTask:
     artifacts = _part(document, "artifacts").get("publishable") or []
     rows = evaluation.get("inputs")
     if rows is None:
-        targets = {row["id"]: row["path"] for row in artifacts}
+        targets = {row["id"]: _place(row["path"]) for row in artifacts}
     else:
         targets = {row["artifact"]: row["target"] for row in rows}
     output = _part(evaluation, "output")

@@ -229,7 +229,9 @@ def _evaluating(descriptor: int) -> NoReturn:
     try:
         value = _evaluate(channel, start)
         value = {} if start["phase"] == "run" else checked(value, start["limits"])
-        last = {"kind": "result", "value": value}
+        replies = sys.modules.get("scorehost_sdk.replies")
+        misread = bool(replies is not None and replies.misread)
+        last = {"kind": "result", "value": value, "misread": misread}
     except BaseException as error:  # noqa: BLE001 - whatever ended the evaluator is told, not raised
         if os.getpid() == own:
             who = "run.py" if start["phase"] == "run" else "the evaluator"

@@ -19,6 +19,7 @@ import tempfile
 import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
+from scorehost_sdk import present as present_link
 from scorehost_sdk.agents import Agent, AsyncAgent
 from scorehost_sdk.checks import tell_by
 from scorehost_sdk.faults import ScoringError
@@ -115,10 +116,12 @@ def run_evaluator(
             inputs["agent"] = tuple(agents)
         budget, early = RowBudget(_LIMITS), []
         tell_by(lambda row: early.extend(budget.plain(row)))
+        present_link.link, present_link.phase = link, "evaluate"
         try:
             value = _call(os.path.join(root, "task"), entrypoint or told.entrypoint, inputs, link, names)
         finally:
             tell_by(None)
+            present_link.link = None
             link.close()
     return _judged(value, told.rules, rows, early)
 
@@ -160,6 +163,7 @@ def lay_out(
     for gold in [*extra_gold, os.path.join(task, "evaluation")]:
         if os.path.isdir(gold):
             shutil.copytree(gold, os.path.join(root, "evaluation"), dirs_exist_ok=True)
+    os.symlink(os.path.join("..", "evaluation"), os.path.join(root, "task", "evaluation"))  # as in a host
     shared = os.path.join(os.path.dirname(os.path.dirname(task)), "shared")
     for source, name in ((os.path.join(task, "lib"), "lib"), (shared, "shared")):
         if os.path.isdir(source):

@@ -103,7 +103,8 @@ def test_who_lacks_the_key_and_who_solves_cannot_tell_the_evaluators_seed(tmp_pa
     seeds = {
         KEY.seed(order.key, Phase.EVALUATE),
         KEY.seed(other, Phase.EVALUATE),
-        run_inputs(order, KEY)["task"]["seed"],  # what run.py and whatever plays its roles may know
+        # What run.py and whatever plays its roles may know:
+        run_inputs(order, KEY, "scorehost")["task"]["seed"],
         GoldKey(b"K" * 32).seed(order.key, Phase.EVALUATE),
     }
     assert len(seeds) == 4

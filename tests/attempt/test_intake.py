@@ -18,8 +18,9 @@ from hand_ins import contents, file_artifact, refusal, spec_of, taken, tree_arti
 
 from scorehost.errors import AttemptFailed, DiskFull, Interrupted
 from scorehost.runs.blobs import Blobs
+from scorehost.spec.task import Artifact
 from scorehost.submissions import intake
-from scorehost.submissions.intake import take_in
+from scorehost.submissions.intake import Nowhere, take_in
 from scorehost.submissions.sample import Sample
 
 AT = "artifacts/a.txt"
@@ -172,19 +173,24 @@ def test_a_tree_may_hold_max_bytes_in_all(tmp_path, folder):
     assert said == "artifacts/tree/b has 3 bytes, more than the 2 that are left for it"
 
 
-@pytest.mark.parametrize("allowed", [64 * 2**20, 100 * 2**30])
+@pytest.mark.parametrize("allowed", [64 * 2**20, 4 * 2**30])
 def test_a_sparse_file_of_50_gb_is_refused_at_once_and_uses_no_disk(tmp_path, folder, allowed):
     with (folder / AT).open("wb") as stream:
         stream.truncate(50 * 2**30)
     begun = time.monotonic()
     said = refusal(tmp_path, folder, file_artifact(max_bytes=allowed))
     assert time.monotonic() - begun < 1
-    assert said == (
-        f"{AT} has 53687091200 bytes, more than the 67108864 that are left for it"
-        if allowed < 50 * 2**30
-        else f"more than 4 GiB in all, reached at {AT}"
-    )
+    assert said == f"{AT} has 53687091200 bytes, more than the {allowed} that are left for it"
     assert not [path for path in (tmp_path / "blobs").rglob("*") if path.is_file()]
+
+
+def test_two_artifacts_of_together_more_than_4_gib_are_refused_at_once(tmp_path, folder):
+    for name in "ab":
+        with (folder / f"artifacts/{name}").open("wb") as stream:
+            stream.truncate(3 * 2**30)
+    both = [Artifact(id=name, path=f"artifacts/{name}", max_bytes=4 * 2**30) for name in "ab"]
+    with pytest.raises(AttemptFailed, match="more than 4 GiB in all, reached at artifacts/b"):
+        take_in(spec_of(*both), Sample(folder), Nowhere())
 
 
 def test_what_would_leave_too_little_disk_is_refused_before_it_is_written(tmp_path, folder, monkeypatch):

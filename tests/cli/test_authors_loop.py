@@ -21,6 +21,7 @@ from scorehost.cli.root import root
 from scorehost.engine.door import ContainerSpec
 from scorehost.engine.memory import MemoryEngine
 from scorehost.errors import UsageError
+from scorehost.files.removal import remove_tree
 from scorehost.hosts.clean import clean_job
 from scorehost.hosts.kept import docker
 from scorehost.hosts.labels import host_labels
@@ -130,6 +131,7 @@ def test_a_lock_of_the_first_release_is_checked_as_it_was_made(dataset, change):
     said = task.spec.model_dump(mode="json")
     evaluation = said["evaluation"]  # without the keys that came later
     del evaluation["file_locks"], evaluation["tolerate_agent_faults"]
+    del evaluation["tmpfs_exec"], evaluation["env"], said["limits"]["open_files"]
     del evaluation["output"]["direction"], evaluation["output"]["verdict"]
     pins = {"spec": canonical_digest(said), "code": files_digest(task.code), "gold": files_digest(task.gold)}
     content["format"] = "scorehost.lock/1"
@@ -200,6 +202,22 @@ def test_other_tasks_jobs_and_caches_are_not_watched(dataset):
     names = {path.removeprefix(f"{dataset}/") for path in found.files}
     assert "tasks/count-words/evaluator.py" in names
     assert not names & {"tasks/count-words/__pycache__/x.pyc", "runs/1/job.json", "notes.txt"}
+
+
+def test_a_hand_in_of_any_depth_is_watched_as_deep_as_anything_is_scored(dataset, tmp_path):
+    place = tmp_path / "deep"
+    place.mkdir()
+    descriptor = os.open(place, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=descriptor)
+        below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    os.close(descriptor)
+    (place / "a").write_text("x")
+    asked = api.ScoreAsked(dataset=dataset, submissions=(str(place),))
+    assert str(place / "a") in api.snapshot(asked, dataset / "runs").files
+    remove_tree(place)
 
 
 def second_task(dataset):

@@ -122,6 +122,10 @@ def test_the_environment_is_fixed_and_the_images_dangerous_words_are_cleared():
         "OMP_NUM_THREADS": "2",
         "OPENBLAS_NUM_THREADS": "2",
         "MKL_NUM_THREADS": "2",
+        "USER": "scorehost",
+        "LOGNAME": "scorehost",
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "LSAN_OPTIONS": "detect_leaks=0",
         "MINE": "1",
     }
 

@@ -222,6 +222,20 @@ def test_a_changed_submission_is_refused(tmp_path):
         run(tmp_path, dataset, resume="latest")
 
 
+def test_a_change_of_what_is_taken_for_a_declared_path_is_refused(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    (tmp_path / "team/a").mkdir(parents=True)
+    flat = tmp_path / "team/a/answer.txt"  # for artifacts/answer.txt
+    flat.write_text("1")
+    (tmp_path / "team/a/notes").write_text("1")
+    run(tmp_path, dataset, submissions=(str(tmp_path / "team"),))
+    (tmp_path / "team/a/notes").write_text("2")
+    assert run(tmp_path, dataset, resume="latest").status == "complete"
+    flat.write_text("2")
+    with pytest.raises(UsageError, match="the submission team"):
+        run(tmp_path, dataset, resume="latest")
+
+
 def test_new_samples_in_a_submission_are_refused(tmp_path):
     dataset = some_tasks(tmp_path, "a")
     (tmp_path / "team/a/samples/1").mkdir(parents=True)

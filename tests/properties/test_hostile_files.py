@@ -135,7 +135,7 @@ def test_any_predictions_are_samples_or_told_by_their_line(tmp_path_factory, dat
     path = place / ("p.jsonl.gz" if packed else "p.jsonl")
     path.write_bytes(gzip.compress(data) if packed else data)
     try:
-        samples = read_predictions(path, dataset)
+        samples = read_predictions(path, dataset).samples
     except SpecError as error:
         assert all(problem.line >= 1 and problem.path == str(path) for problem in error.problems)
     except UsageError as error:

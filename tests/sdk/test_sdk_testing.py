@@ -1,5 +1,6 @@
 """An author tests an evaluator without an engine, and gets what a real host would give."""
 
+import asyncio
 import math
 import pickle
 import sys
@@ -303,9 +304,97 @@ def test_task_yaml_and_the_defaults_of_its_dataset_are_what_the_evaluator_gets(t
         run_evaluator(folder, {"anwser": "1"})
 
 
+def test_an_artifact_of_any_path_stands_below_artifacts_as_in_a_host(task, tmp_path):
+    folder = task(JUDGES)
+    (folder / "task.yaml").write_text(TASK_YAML.replace("artifacts/deep/answer.json", "answer.json"))
+    (tmp_path / "dataset.yaml").write_text("defaults: {evaluation: {output: {score_range: [0, 10]}}}\n")
+    found = run_evaluator(folder, {"answer": "1"})
+    assert found["metrics"]["places"] == {"answer": "artifacts/answer.json"}
+
+
 def test_where_yaml_cannot_be_read_that_is_said(task, monkeypatch):
     folder = task("def evaluate(i): return {'status': 'PASS'}")
     (folder / "task.yaml").write_text(TASK_YAML.replace("evaluator:main", "evaluator:evaluate"))
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.warns(UserWarning, match=r"task\.yaml is not read, since PyYAML is not installed"):
         assert run_evaluator(folder, {"any": "1"})["status"] == "PASS"
+
+
+def test_gold_is_found_beside_the_evaluator_and_an_agent_without_being_handed_one(tmp_path):
+    task = tmp_path / "t"
+    (task / "evaluation").mkdir(parents=True)
+    (task / "evaluation" / "word.txt").write_text("gold")
+    (task / "evaluator.py").write_text(
+        "from pathlib import Path\n"
+        "from ageval_sdk import Agent\n"
+        "async def evaluate(inputs):\n"
+        "    gold = (Path(__file__).parent / 'evaluation' / 'word.txt').read_text()\n"
+        "    async with Agent(attempt_id='a').session('judge', max_turns=1) as session:\n"
+        "        first, second = await session.invoke(gold), await session.invoke(gold)\n"
+        "    told = {'text': first['text'], 'structured': first['structured'], 'second': second['error']}\n"
+        "    return {'status': 'PASS', 'metrics': told}\n"
+    )
+    verdict = run_evaluator(task, {}, agents={"judge": lambda prompt: {"word": prompt}})
+    assert verdict["metrics"] == {
+        "text": '{"word": "gold"}',
+        "structured": {"word": "gold"},
+        "second": "max_turns_reached",
+    }
+
+
+def test_the_parameters_of_a_run_py_are_read_by_dotted_paths():
+    from ageval_sdk import RunParameterView  # noqa: PLC0415 - the other package
+
+    params = RunParameterView({"models": {"default": "a"}, "a.b": 1, "n": 2, "flag": True})
+    assert (params.get("models.default"), params["models.default"], params["a.b"]) == ("a", "a", 1)
+    assert (params.get("models.other", "x"), params.get("n.x"), "models.default" in params) == (
+        "x",
+        None,
+        True,
+    )
+    assert (params.require_int("n"), params.require_str("models.default")) == (2, "a")
+    assert params.as_mapping() == {"models": {"default": "a"}, "a.b": 1, "n": 2, "flag": True}
+    for read in (
+        lambda: params["nothing"],
+        lambda: params.require_int("flag"),
+        lambda: params.require_str("n"),
+    ):
+        with pytest.raises(KeyError):
+            read()
+
+
+def test_a_tool_set_holds_its_own_limits():
+    from ageval_sdk import AllowList, CallLimit, Tool, ToolSet  # noqa: PLC0415 - the other package
+
+    async def double(args):
+        return 2 * args["n"]
+
+    def fail(args):
+        raise ValueError(args["why"])
+
+    tools = ToolSet(allowlist=AllowList.of("double", "fail", "gone"), call_limit=CallLimit(2))
+    tools.add(Tool("double", double))
+    tools.add(Tool("fail", fail))
+    tools.add(Tool("hidden", fail))
+    seen = []
+    tools.before_hooks.append(lambda name, _: seen.append(name))
+    tools.after_hooks.append(lambda name, told: seen.append((name, told["status"])))
+
+    async def calls():
+        return [
+            await tools.call("hidden"),
+            await tools.call("gone"),
+            await tools.call("double", {"n": 4}),
+            await tools.call("fail", {"why": "so"}),
+            await tools.call("double", {"n": 1}),
+        ]
+
+    assert asyncio.run(calls()) == [
+        {"status": "denied", "reason": "allowlist"},
+        {"status": "denied", "reason": "unknown_tool"},
+        {"status": "ok", "result": 8},
+        {"status": "error", "error": "ValueError: so"},
+        {"status": "denied", "reason": "call_limit"},
+    ]
+    assert seen == ["double", ("double", "ok"), "fail", ("fail", "error")]
+    assert tools.side_effect_counter == 2

@@ -141,7 +141,6 @@ def test_a_task_without_evaluator_is_an_error(folder):
         ("artifacts//x", "an empty step"),
         ("artifacts/./x", "an empty step"),
         ("artifacts/", "an empty step"),
-        ("evaluation/x", "not below artifacts/ or workspace/"),
         ("artifacts", "is a folder, and the artifact is a file"),
         (f"artifacts/{'n' * 256}", "more than 255 bytes"),
     ],
@@ -156,6 +155,23 @@ def test_a_path_that_leaves_its_home_is_a_dataset_error(folder, path, says, wher
             + f"evaluation:\n  inputs:\n    - {{artifact: out, target: {path}}}\n"
         )
     assert says in folder.problem()
+
+
+def test_a_target_lies_below_artifacts_or_workspace_and_a_path_may_lie_anywhere_in_a_hand_in(folder):
+    target = "evaluation:\n  inputs:\n    - {artifact: out, target: evaluation/x}\n"
+    folder.task(artifacts("id: out, path: artifacts/out") + target)
+    assert "not below artifacts/ or workspace/" in folder.problem()
+    folder.task(artifacts("id: out, path: out/answer.csv"))
+    (artifact,) = folder.load().tasks["one"].spec.artifacts
+    assert (artifact.path, artifact.place) == ("out/answer.csv", "artifacts/out/answer.csv")
+    (row,) = folder.load().tasks["one"].spec.input_rows
+    assert row.target == "artifacts/out/answer.csv"
+
+
+@pytest.mark.parametrize("path", ["samples/x", "submission.yaml"])
+def test_a_path_that_means_something_else_in_a_hand_in_is_a_dataset_error(folder, path):
+    folder.task(artifacts(f"id: out, path: {path}"))
+    assert "in a hand-in" in folder.problem()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from scorehost.importers import humaneval
 from scorehost.spec.code_warnings import code_warnings
 from scorehost.spec.loading import load_dataset
+from scorehost.spec.stand_ins import stand_ins
+from scorehost.submissions.shipped import shipped_faults
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +54,12 @@ def check(dataset: Path, *, profiles: Path | None = None, gold: Path | None = No
             )
             for task in found.tasks.values()
         ),
-        warnings=(*found.warnings, *code_warnings(found.tasks.values(), found.root)),
+        warnings=(
+            *found.warnings,
+            *code_warnings(found.tasks.values(), found.root),
+            *stand_ins(found.tasks.values()),
+            *shipped_faults(found.tasks.values()),
+        ),
     )
 
 

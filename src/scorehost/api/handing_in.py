@@ -6,11 +6,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from scorehost.errors import UsageError
 from scorehost.files.atomic import disk_errors
+from scorehost.files.removal import remove_tree
 from scorehost.spec.task import Artifact
 from scorehost.submissions.sample import Content, Sample
 
@@ -31,7 +32,8 @@ def laid_out(sample: Sample, place: Path) -> Iterator[Sample]:
             _write(folder / path, path, content)
         yield Sample(folder, sample.texts)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            remove_tree(folder)
 
 
 def sample_of(artifacts: tuple[Artifact, ...], files: Mapping[str, Content] | Path) -> Sample:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 # Supervisors and shells send two signals in one moment: the second still removes what it can. A little more
 # than `running.LAST_SECONDS`, after which the engine is given up.
-HURRY_SECONDS = 4.0
+HURRY_SECONDS = 4.0  # to remove what it can after a second signal
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.5
 QUIET_SECONDS = 0.3  # an editor writes a file in several steps: it must have been quiet so long
 MOST = 50_000
+MAX_LEVELS = 128  # of folders: nothing deeper is ever scored, and walking them takes one call within another
 _SKIPPED = frozenset({"__pycache__", ".git", ".venv", "node_modules"})
 _SHARED = ("dataset.yaml", "ageval.yaml", "profiles.yaml", "shared", "evaluation", "environment")
 
@@ -116,5 +117,7 @@ def _files(root: Path, out: Path) -> Iterator[Path]:
         yield root
         return
     for folder, names, files in os.walk(root):
+        if folder.count("/") - str(root).count("/") >= MAX_LEVELS:
+            names.clear()
         names[:] = [name for name in names if name not in _SKIPPED and Path(folder, name).resolve() != out]
         yield from (Path(folder, name) for name in files if not name.endswith((".swp", "~", KEY_FILE)))

@@ -11,7 +11,7 @@ from scorehost.submissions.intake import Taken
 
 
 def link_submission(draft: Draft, spec: TaskSpec, taken: Taken) -> Taken:
-    """Puts what is scored below the artifacts' declared paths; the same hand-in, read from there.
+    """Puts what is scored at the artifacts' places in an attempt's folder; the same hand-in, read from there.
 
     Raises DiskFull, and Interrupted once the draft was dropped.
     """
@@ -21,11 +21,11 @@ def link_submission(draft: Draft, spec: TaskSpec, taken: Taken) -> Taken:
         if tree is None:
             continue
         for folder in tree.folders:
-            draft.make(f"{artifact.path}/{folder}")
+            draft.make(f"{artifact.place}/{folder}")
         entries = []
         for entry in tree.entries:
-            path = f"{artifact.path}/{entry.path}" if entry.path else artifact.path
+            path = f"{artifact.place}/{entry.path}" if entry.path else artifact.place
             place = draft.link(path, entry.source, size=entry.size, sha256=entry.sha256)
             entries.append(replace(entry, source=place))
         linked[artifact.id] = replace(tree, entries=tuple(entries))
-    return Taken({**taken.artifacts, **linked})
+    return replace(taken, artifacts={**taken.artifacts, **linked})

@@ -56,7 +56,8 @@ def bind(value: Any, output: Output, *, task: Path, told: Sequence[Any] = ()) ->
     try:
         verdict = bound(value, Rules(output.score_range, output.direction, output.verdict), rows)
     except Rejected as problem:
-        raise AttemptFailed(failure(Phase.EVALUATE, problem.kind, problem.text)) from None
+        kind = "result_too_large" if problem.kind == "result_too_large" else "invalid_result"
+        raise AttemptFailed(failure(Phase.EVALUATE, kind, problem.text)) from None
     checks = _modelled(rows)
     return Verdict(
         status=_STATUSES[verdict.status],

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
+import functools
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from scorehost.attempt.resources import Resources
 from scorehost.attempt.shelf import Shelf
 from scorehost.attempt.work import WorkOrder
 from scorehost.errors import AttemptFailed
+from scorehost.files.removal import remove_tree
 from scorehost.files.tree import Entry, Tree, read_tree
 from scorehost.hosts.blueprint import ARTIFACTS, TASK, TOOLS, WORKSPACE
 from scorehost.hosts.host import Site
@@ -89,13 +90,18 @@ async def carry_out(
             run.end = await produce(production)
         if production.host is not None:
             run.vacated = Vacated(production.host, tools, code)
-        run.taken = await take(Sample(shelf.done if shelf.done.is_dir() else None))
+        run.taken = await take(Sample(shelf.done if shelf.done.is_dir() else None, exact=True))
         return run.taken
     finally:
         run.host = production.usage
         run.log = production.log.content() if production.log is not None else b""
         with anyio.CancelScope(shield=True):
-            await in_thread(lambda: shutil.rmtree(staging, ignore_errors=True), resources.files)
+            await in_thread(functools.partial(_removed, staging), resources.files)
+
+
+def _removed(staging: Path) -> None:
+    with suppress(OSError):
+        remove_tree(staging)
 
 
 def _read(order: WorkOrder) -> tuple[Tree, Tree]:

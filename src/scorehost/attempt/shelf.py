@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from scorehost.files.atomic import disk_errors, make_folder, write_all
 from scorehost.files.names import on_one_line
+from scorehost.files.removal import remove_tree
 from scorehost.hosts.messages import Publish
 from scorehost.hosts.sessions import Refused
 from scorehost.spec.task import Artifact, TaskSpec
@@ -18,7 +18,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Shelf:
-    """Artifacts below `folder/done` at their declared paths; one appears there when all of it has come.
+    """Artifacts below `folder/done` at their places; one appears there when all of it has come.
 
     Every frame is hostile: only regular files and folders are ever made, and only below `folder`.
     """
@@ -138,7 +138,7 @@ class _Coming:
             make_folder(self._place)
         elif not self._place.is_file():
             raise _refused(f"nothing of {self.artifact.id} has come")
-        target = done / self.artifact.path
+        target = done / self.artifact.place
         make_folder(target.parent)
         _clear(target)
         self._place.rename(target)
@@ -154,7 +154,7 @@ class _Coming:
 
 def _clear(place: Path) -> None:
     if place.is_dir():
-        shutil.rmtree(place)
+        remove_tree(place)
     else:
         place.unlink(missing_ok=True)
 

@@ -144,5 +144,5 @@ def _regressions(a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | No
     fell = None
     if figures is not None and figures.difference is not None and figures.direction != "mixed":
         slack = best_end(figures.direction, (-FELL, FELL))
-        fell = better(figures.direction, 0.0, figures.difference + slack)
+        fell = better(0.0, figures.difference + slack, figures.direction)
     return Regressions(lost=tuple(lost), mean_fell=fell)

@@ -18,7 +18,7 @@ from scorehost.engine.calls import (
     Call,
     Caller,
 )
-from scorehost.engine.container_config import container_config
+from scorehost.engine.container_config import LOOPBACK_SIX, container_config
 from scorehost.engine.docker_events import event_stream
 from scorehost.engine.docker_images import build_image, pull_image
 from scorehost.engine.door import unheard
@@ -37,7 +37,16 @@ if TYPE_CHECKING:
 
     import docker
 
-    from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Image, Listed, Stream
+    from scorehost.engine.door import (
+        ContainerSpec,
+        ContainerState,
+        EngineInfo,
+        Event,
+        Image,
+        Listed,
+        Place,
+        Stream,
+    )
     from scorehost.engine.endpoint import Endpoint
 
 CREATE_SECONDS = 30.0
@@ -45,6 +54,8 @@ CANCELLED_CREATE_SECONDS = 5.0  # how long a cancelled create may go on, to take
 UPLOAD_SECONDS = 600.0  # from the archive's last byte to the engine's word that it is unpacked
 GONE_OR_GOING = "is already in progress"
 ANSWER_BYTES = 64 * 1024
+PLACE_HEADER = "x-docker-container-path-stat"
+NO_SIX = "The engine's machine has no IPv6; the next container is made without it."
 NO_CONTAINER = "no such container"
 
 
@@ -58,6 +69,7 @@ class DockerEngine:
         self._pulse = Pulse(endpoint, self._ping)
         self._caller = Caller(endpoint, prefix, self._pulse)
         self._default_runtime = ""
+        self._loopback_six = True  # until a start says that this kernel has no IPv6
 
     def give_up(self) -> None:
         """Every call that waits for an answer, and every later one, raises EngineUnreachable at once."""
@@ -117,7 +129,9 @@ class DockerEngine:
         """Makes a container and gives its id. A cancelled create takes back what it made, within bounds."""
         if not spec.runtime and not self._default_runtime:
             await self.info()
-        config = container_config(spec, default_runtime=self._default_runtime)
+        config = container_config(
+            spec, default_runtime=self._default_runtime, loopback_six=self._loopback_six
+        )
         return await lingering(
             lambda: self._create(spec, config, said),
             undo=self.remove,
@@ -162,6 +176,20 @@ class DockerEngine:
         async with exchange(self._endpoint, request, self._pulse):
             return
 
+    async def place(self, container: str, path: str) -> Place | None:
+        """What the image or a volume has at `path`; None: nothing."""
+        request = Request(
+            f"look at {path} of the container {container}",
+            "HEAD",
+            f"{self._prefix}/containers/{quoted(container)}/archive?path={quoted(path)}",
+            {},
+        )
+        try:
+            async with exchange(self._endpoint, request) as response:
+                return answers.place(response.headers.get(PLACE_HEADER, ""))
+        except NotFound:
+            return None
+
     def attach(self, container: str) -> AbstractAsyncContextManager[Stream]:
         """stdin, stdout and stderr of the main process; opened before `start`, so that nothing is missed."""
         path = f"{self._prefix}/containers/{quoted(container)}/attach?stream=1&stdin=1&stdout=1&stderr=1"
@@ -173,7 +201,12 @@ class DockerEngine:
         doing = f"start the container {container}"
         try:
             await self._caller.call(Call(doing, "POST", path, seconds=START_SECONDS, lane="slow"))
-        except NotFound as error:
+        except EngineRefused as error:
+            if LOOPBACK_SIX.replace(".", "/") in error.message:
+                self._loopback_six = False
+                raise EngineRefused(NO_SIX, status=error.status) from error
+            if not isinstance(error, NotFound):
+                raise
             if NO_CONTAINER in error.message.lower():
                 raise
             raise EngineRefused(error.message, status=error.status) from error  # a program that is not found
@@ -336,6 +369,21 @@ class DockerEngine:
         path = f"/volumes/{quoted(name)}"
         try:
             call = Call(f"remove the volume {name}", "DELETE", path, again=True, closing=True)
+            await self._caller.call(call)
+        except NotFound:
+            return
+
+    async def list_images(self, labels: Mapping[str, str | None]) -> list[Listed]:
+        """Images that carry all `labels`, one row for each tag."""
+        call = Call("list images", "GET", "/images/json", params={"filters": _filters(labels)}, again=True)
+        rows = await self._caller.call(call)
+        return [found for row in rows for found in answers.listed_images(row)]
+
+    async def remove_image(self, name: str) -> None:
+        """Takes a tag away, and its image with the last one."""
+        path = f"/images/{quoted_reference(name)}"
+        call = Call(f"remove the image {name}", "DELETE", path, seconds=REMOVE_SECONDS, again=True)
+        try:
             await self._caller.call(call)
         except NotFound:
             return

@@ -13,8 +13,9 @@ import anyio.lowlevel
 
 from scorehost.engine import door
 from scorehost.engine.bodies import body_of
-from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Image, Listed, Stream
+from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Listed, Place, Stream
 from scorehost.engine.memory_files import MemoryFiles
+from scorehost.engine.memory_image_calls import MemoryImageCalls
 from scorehost.engine.memory_images import MemoryImages
 from scorehost.engine.memory_pipe import MemoryStream, Pipe
 from scorehost.engine.memory_process import Context, Launch, Process, Program
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 STOPPED = 409
 
 
-class MemoryEngine:
+class MemoryEngine(MemoryImageCalls):
     """An `Engine` to be used as a context manager; leaving it ends every program.
 
     `images` says what is present. `program` scripts what containers run. `fail` makes a call fail. `calls`
@@ -132,29 +133,8 @@ class MemoryEngine:
         async with self._call("info"):
             return self._info
 
-    async def image(self, reference: str) -> Image:
-        """An image that is present; NotFound."""
-        async with self._call("image"):
-            return self.images.find(reference)
-
-    async def pull(self, reference: str) -> None:
-        """Brings an image that was added with `pullable`; EngineRefused for others."""
-        async with self._call("pull"):
-            self.images.pull(reference)
-
-    async def build(
-        self,
-        context: Path,
-        *,
-        dockerfile: str,
-        tag: str,
-        labels: Mapping[str, str],
-        log: Path,
-        timeout: float,  # noqa: ARG002, ASYNC109 - the door's; a build in memory takes no time
-    ) -> None:
-        """Builds from the few recipe lines that `MemoryImages.build` reads."""
-        async with self._call("build"):
-            self.images.build(context, dockerfile, tag, labels, log)
+    def _uses(self, identity: str) -> bool:
+        return any(each.image.id == identity for each in self._containers.values())
 
     async def create(self, spec: ContainerSpec, *, said: Callable[[str], None] = door.unheard) -> str:
         """A container; the existing one for a name with the same labels. Says what `warnings` holds."""
@@ -185,6 +165,12 @@ class MemoryEngine:
         async with self._call("upload"):
             pieces, _ = body_of(archive)
             self._find(container).files.unpack(path, b"".join(pieces))
+
+    async def place(self, container: str, path: str) -> Place | None:
+        """What the container's image was said to have there, or what was unpacked."""
+        async with self._call("place"):
+            found = self._find(container)
+            return self.images.places.get((found.image.id, path)) or found.files.place(path)
 
     @asynccontextmanager
     async def attach(self, container: str) -> AsyncIterator[Stream]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 STALL_SECONDS = 10.0  # without any progress of a call, until the engine is asked whether it is there
 PING_SECONDS = 5.0  # for an engine that is there to say so, on a machine that is busy
 # What a close may take when the engine hangs: a person waits for it, and whatever is left carries its labels.
-CLOSE_SECONDS = 2.0
+CLOSE_SECONDS = 2.0  # for ending and removing together, when the engine hangs
 _SOON = CLOSE_SECONDS / 4  # of that, until the engine is asked
 REMEMBER_SECONDS = 5.0  # so long after it was found to hang, the engine is not asked again by every call
 

@@ -232,8 +232,9 @@ class Response:
     async def refusal(self) -> EngineRefused:
         """The exception for an error status, with the engine's words from the body."""
         body = b""
-        with anyio.move_on_after(ERROR_BODY_SECONDS):
-            body = await self.read(ERROR_BODY_BYTES)
+        if self._request.method != "HEAD":  # to which no answer has a body, whatever length it names
+            with anyio.move_on_after(ERROR_BODY_SECONDS):
+                body = await self.read(ERROR_BODY_BYTES)
         return refused(self.status, words_of(body), self._request.doing)
 
 

@@ -22,9 +22,10 @@ from scorehost.errors import (
     NotFound,
 )
 from scorehost.files.tree import ChangedWhileSent, Tree, archive
-from scorehost.hosts.blueprint import Blueprint, Users
+from scorehost.hosts.blueprint import SHARED_MODE, Blueprint, Users
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.confinement import limits_discarded
+from scorehost.hosts.fitness import Looked, look_over
 from scorehost.hosts.labels import RECIPE, host_labels
 from scorehost.hosts.leaving import Leaving
 from scorehost.hosts.memory_watch import MemoryWatch
@@ -62,6 +63,7 @@ class Host:
     ended: str = ""
     told: bool = False  # the evaluator knows that it ended
     usage: Usage = field(default_factory=Usage)
+    shared: tuple[str, ...] = ()  # places in memory that all users of the host may write
     served: bool = False  # its work is done and nothing of the evaluation lives: nobody waits for its removal
     greeted: bool = False  # its runner has spoken, and what it runs may be under way
     removed: bool = False  # it was not there any more, and nobody here had removed it
@@ -177,9 +179,17 @@ class Site:
     timing: Callable[[str, float], None]
     shelter: Shelter | None = None
     starts: anyio.CapacityLimiter | None = None  # how many hosts of all attempts may be starting at a time
+    looked: set[Looked] = field(default_factory=set)  # what images were found fit for, all attempts together
     leaving: Leaving | None = None  # removes hosts that have served
     mapped: bool = False  # the engine maps users
     excused: frozenset[str] = frozenset()  # what an engine need not hold or limit (hosts/confinement.py)
+    said: set[str] = field(default_factory=set)
+
+    def warn_once(self, text: str) -> None:
+        """Warns of what is the same for every host of its name."""
+        if text not in self.said:
+            self.said.add(text)
+            self.warn(text)
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -218,9 +228,12 @@ async def made_host(
         async with in_time(site.engine, blueprint.limits.start_seconds):
             container = await site.engine.create(spec, said=said.append)
     host = Host(site.engine, blueprint, image, users, container, spec.name, site.memory)
+    host.shared = tuple(place.target for place in spec.tmpfs if place.mode == SHARED_MODE)
     guarded(host)
     try:
         _heed(site, blueprint, said)
+        with site.timed("start"), blamed(Phase.START, blueprint):
+            await look_over(site.engine, host.container, image, host.shared, site.looked)
         if trees:
             with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
                 sent = archive(trees.items(), blueprint.links, digested=digested)

@@ -12,6 +12,7 @@ from scorehost.hosts.blueprint import ROOT, TOOLS, Blueprint
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.feed import feed, is_small, tools_feed
 from scorehost.hosts.host import UPLOAD_SECONDS, Host, Site, attached, blamed, in_time, made_host, started
+from scorehost.hosts.surroundings import missed
 from scorehost.hosts.warm import WarmHosts
 from scorehost.model.failure import Phase
 from scorehost.model.ids import utc_now
@@ -55,6 +56,10 @@ async def live_host(
 
     Raises AttemptFailed: start_failed, start_timeout, engine_lost, changed_input.
     """
+    if names := missed(image.env, blueprint.env):
+        text = f"the image {image.reference} of {blueprint.name} sets {', '.join(names)}"
+        key = "evaluation.env" if blueprint.evaluator else "`env` of that environment"
+        site.warn_once(f"{text}, which no host takes over; set what is needed by {key}")
     trees = cargo.trees(blueprint)
     rest = {folder: tree for folder, tree in trees.items() if folder != TOOLS}
     after = b""

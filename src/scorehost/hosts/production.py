@@ -127,6 +127,7 @@ async def _talked(order: Production, host: Host) -> Produced:
                 roles=order.roles,
                 phase="run",
                 alone=True,
+                shared=host.shared,
                 excused=tuple(
                     sorted(order.site.excused | ({"network"} if order.blueprint.network else set()))
                 ),

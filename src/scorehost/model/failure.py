@@ -124,8 +124,8 @@ KINDS: dict[str, KindFacts] = {
     "changed_input": KindFacts(
         Blame.DATASET,
         (Phase.PREPARE, Phase.UPLOAD, Phase.EVALUATE, Phase.COLLECT),
-        "Gold or evaluator did not stay the same through the attempt: on disk, or (evaluate) in the host.",
-        "Gold or evaluator changed while the job ran. Run it again with quiet files.",
+        "Gold, evaluator or hand-in did not stay the same: on disk, or (evaluate) in the host.",
+        "Files changed while the job ran. Run it again with quiet files.",
     ),
     "unknown_environment": KindFacts(
         Blame.DATASET,

@@ -5,11 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from typing import Any, NoReturn
 
 from pydantic_core import PydanticSerializationError, to_json
 
 DEPTH_LIMIT = 64
+VALUES_LIMIT = 1_000_000  # of one text: each takes 60 bytes and more once it is parsed, `[]` 3 before
+# A whole string; one without an end reaches to the end of the text, so that no place is looked at twice.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 class BadJson(ValueError):
@@ -36,14 +40,19 @@ def _finite(text: str) -> float:
     return value
 
 
-def parse(data: bytes, *, max_bytes: int, max_depth: int = DEPTH_LIMIT) -> Any:
+def parse(
+    data: bytes, *, max_bytes: int, max_depth: int = DEPTH_LIMIT, max_values: int = VALUES_LIMIT
+) -> Any:
     """The JSON value in `data` (UTF-8).
 
-    Raises `BadJson` for more than `max_bytes`, text that is not UTF-8 or not JSON, duplicate keys, NaN,
-    infinities, numbers beyond a float, and nesting deeper than `max_depth`.
+    Raises `BadJson` for more than `max_bytes` or `max_values` (seen before anything is made of them), text
+    that is not UTF-8 or not JSON, duplicate keys, NaN, infinities, numbers beyond a float, and nesting deeper
+    than `max_depth`.
     """
     if len(data) > max_bytes:
         raise BadJson(f"{len(data)} bytes, more than {max_bytes}")
+    if _separators(data) >= max_values and _separators(_STRING.sub(b"", data)) >= max_values:
+        raise BadJson(f"more than {max_values} values")
     try:
         value = json.loads(
             data.decode("utf-8"),
@@ -60,6 +69,11 @@ def parse(data: bytes, *, max_bytes: int, max_depth: int = DEPTH_LIMIT) -> Any:
     if not within_depth(value, max_depth):
         raise BadJson(f"nested deeper than {max_depth} levels")
     return value
+
+
+def _separators(data: bytes) -> int:
+    """How many members of lists and objects there are at most: each follows a comma, `[` or `{`."""
+    return sum(map(data.count, (b",", b"[", b"{")))
 
 
 def within_depth(value: Any, limit: int) -> bool:

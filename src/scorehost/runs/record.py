@@ -77,6 +77,9 @@ class SubmissionRecord(Frozen):
     path: str | None = None
     digest: str | None = None
     card: SubmissionCard | None = None  # submission.yaml
+    label: str | None = Field(
+        None, description="what it was called where `name` had to be made from that; null where it says all"
+    )
 
 
 class PlanRecord(Frozen):

@@ -16,7 +16,9 @@ from scorehost.model.order import Order
 from scorehost.model.spelling import near
 from scorehost.scoring.rescore.plan import plan_again
 from scorehost.scoring.subject import contents_of, fingerprint, subject_of
-from scorehost.submissions.finding import Search, Submission, find_submissions, lasting_word
+from scorehost.spec.stand_ins import stand_ins
+from scorehost.submissions.finding import find_submissions, lasting_word
+from scorehost.submissions.submission import Search, Submission
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +39,7 @@ def plan_score(
     rescore of what changed. Raises UsageError and SpecError for what was asked wrongly, DiskFull.
     """
     asked, dataset = chosen.asked, chosen.dataset
-    for warning in dataset.warnings:
+    for warning in (*dataset.warnings, *stand_ins(chosen.tasks)):
         desk.warn(warning)
     check_asked(asked)
     if asked.parent is not None:

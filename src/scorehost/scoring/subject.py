@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scorehost.runs.record import SubmissionRecord
     from scorehost.spec.dataset import Dataset, Task
     from scorehost.spec.gold_key import GoldKey
-    from scorehost.submissions.finding import Submission
+    from scorehost.submissions.submission import Submission
 
 HASHED_BYTES = 8 * 1024 * 1024  # a larger file counts by its size here; result.json has its full digest
 FILES = {"scorehost": "dataset.yaml", "ageval": "ageval.yaml"}

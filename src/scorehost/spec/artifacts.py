@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from scorehost.spec.files import relative_path_fault
+from scorehost.spec.task import HOMES
 from scorehost.spec.yaml_tree import Loc, Map, Sequence, find
 
 if TYPE_CHECKING:
     from scorehost.spec.problems import Problems
     from scorehost.spec.task import Artifact, TaskSpec
 
-HOMES = ("artifacts", "workspace")
+# What stands at the top of a sample's folder and means something else there.
+_KEPT = {"samples": "holds several samples of one task", "submission.yaml": "says who handed in"}
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _PUBLISHABLE: Loc = ("artifacts", "publishable")
 _INPUTS: Loc = ("evaluation", "inputs")
@@ -30,7 +32,7 @@ def check_artifacts(spec: TaskSpec, tree: Map, problems: Problems) -> None:
     _ids([artifact.id for artifact in spec.artifacts], say)
     for number, artifact in enumerate(spec.artifacts):
         _artifact(artifact, (*_PUBLISHABLE, number), say)
-    _apart([((*_PUBLISHABLE, n, "path"), a.path) for n, a in enumerate(spec.artifacts)], say)
+    _apart([((*_PUBLISHABLE, n, "path"), a.place) for n, a in enumerate(spec.artifacts)], say)
     rows = spec.evaluation.inputs
     if rows is None:
         return
@@ -71,7 +73,17 @@ def _ids(ids: list[str], say: Say) -> None:
 
 
 def _artifact(artifact: Artifact, loc: Loc, say: Say) -> None:
-    _path((*loc, "path"), artifact.path, artifact, say)
+    path, top = artifact.path, artifact.path.partition("/")[0]
+    if fault := relative_path_fault(path):
+        say((*loc, "path"), f"the path {fault}", "Write a path below artifacts/ or workspace/")
+    elif top in _KEPT:
+        say((*loc, "path"), f"`{top}` in a hand-in {_KEPT[top]}", "Give the artifact another path")
+    elif path in HOMES and artifact.kind != "tree":
+        say(
+            (*loc, "path"),
+            f"`{path}` is a folder, and the artifact is a file",
+            f"Write `{path}/NAME`, or `kind: tree`",
+        )
     if artifact.exclude and artifact.kind != "tree":
         say((*loc, "exclude"), "is for trees only", "Write `kind: tree`, or remove it")
 

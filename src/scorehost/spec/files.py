@@ -16,6 +16,7 @@ KEY_HINT = (
 )
 # What running Python by hand leaves behind: it is no part of a dataset, and would change its digests.
 _LEFTOVERS = {"__pycache__"}
+_ANNEX = ".git/annex/objects"
 _STEP = 255  # bytes that a file system takes for one name
 _PATH = 1024
 
@@ -73,7 +74,10 @@ def _file(path: Path, within: Path, shown: str, problems: Problems) -> Path | No
         return None
     target, home = Path(os.path.realpath(path)), Path(os.path.realpath(within))
     fault = _link_fault(target, home)
-    if fault:
+    if fault and _ANNEX in os.readlink(path):  # noqa: PTH115 - a plain call, as all here
+        text = "is a link of git-annex"
+        problems.add(Place(shown), "", text, "Run `git annex get` and `git annex unlock` on it")
+    elif fault:
         problems.add(Place(shown), "", fault, "Put the file itself there")
     return None if fault else target
 

@@ -25,10 +25,10 @@ def read_expectation(path: Path, *, shown: str = "", problems: Problems | None =
     return card or Expectation()
 
 
-def read_submission_card(path: Path) -> SubmissionCard:
-    """The submission.yaml at `path`; raises `SpecError`."""
+def read_submission_card(path: Path, *, shown: str = "") -> SubmissionCard:
+    """The submission.yaml at `path`, which messages call `shown`; raises `SpecError`."""
     problems = Problems()
-    tree = read_file(path, file=str(path), problems=problems)
+    tree = read_file(path, file=shown or str(path), problems=problems)
     card = bind(SubmissionCard, tree, problems)[0] if tree is not None else None
     problems.raise_any()
     return card or SubmissionCard()

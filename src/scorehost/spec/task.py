@@ -10,6 +10,9 @@ from scorehost.model.direction import Direction
 from scorehost.model.frozen import Frozen, Later
 from scorehost.model.limits import HostLimits, Limits
 
+HOMES = ("artifacts", "workspace")
+MAX_SUBMISSION_BYTES = 4 * 1024**3  # a hand-in is copied, hashed and sent whole for every attempt
+
 
 class RoleRef(Frozen):
     """A role that the task may use."""
@@ -25,8 +28,15 @@ class Artifact(Frozen):
     path: str
     media_type: str = "application/octet-stream"
     kind: Literal["file", "tree"] = "file"
-    max_bytes: int = Field(67_108_864, ge=0)
+    max_bytes: int = Field(67_108_864, ge=0, le=MAX_SUBMISSION_BYTES)
     exclude: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Where it lies in a host, below /attempt, and in an attempt's folder: `path`, which is put below
+        artifacts/ when it is neither there nor below workspace/.
+        """
+        return self.path if self.path.partition("/")[0] in HOMES else f"{HOMES[0]}/{self.path}"
 
 
 class InputRow(Frozen):
@@ -81,7 +91,7 @@ class NamedEnvironment(Frozen):
 
 
 class Evaluation(Frozen):
-    """How the task is scored. `file_locks`: of the evaluator's own host, as a named environment's.
+    """How the task is scored. `tmpfs_mb`, `tmpfs_exec`, `env`, `file_locks`: of the evaluator's own host.
     `tolerate_agent_faults`: PASS stands though the evaluator caught that a call of an agent failed.
     """
 
@@ -89,6 +99,8 @@ class Evaluation(Frozen):
     entrypoint: str = "evaluator:evaluate"
     network: Literal["none"] = "none"
     tmpfs_mb: int = Field(32, ge=1, le=1_048_576)
+    tmpfs_exec: Annotated[bool, Later()] = False
+    env: Annotated[dict[str, str], Later()] = Field({})
     file_locks: Annotated[bool, Later()] = False
     inputs: tuple[InputRow, ...] | None = None
     output: Output = Output()
@@ -137,4 +149,4 @@ class TaskSpec(TaskBody):
         """`evaluation.inputs`; when the task has none, every artifact at its own path."""
         if self.evaluation.inputs is not None:
             return self.evaluation.inputs
-        return tuple(InputRow(artifact=each.id, target=each.path) for each in self.artifacts)
+        return tuple(InputRow(artifact=each.id, target=each.place) for each in self.artifacts)

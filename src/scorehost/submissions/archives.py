@@ -1,80 +1,115 @@
-"""Archives of submissions (.zip, .tar.gz) unpacked as coming from hostile hands.
+"""Archives of submissions (.zip, .tar and packed tars) unpacked as coming from hostile hands.
 
-Only regular files and folders, no absolute names, no `..`; files and bytes are capped, and the caps are held
-while unpacking, so an archive that lies about its sizes gains nothing. Plain synchronous code.
+What comes out is judged as the folder would be that was packed: what a folder may not hold at a declared path
+(a link, a device) is noted and refused where it is declared, and what nobody declared is left where it is.
+No absolute names, no `..`; files and bytes are capped, and the caps are held while unpacking, so an archive
+that lies about its sizes gains nothing. Plain synchronous code.
 """
 
 from __future__ import annotations
 
-import gzip
-import io
+import errno
 import lzma
 import os
-import stat
 import struct
 import tarfile
 import zipfile
 import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, cast
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scorehost.aio.aside import still_wanted
 from scorehost.files.atomic import FULL, disk_errors, make_folder
+from scorehost.files.removal import remove_tree
 from scorehost.files.visible import visible
+from scorehost.submissions.entries import CHUNK, MAX_LEVELS, BadArchive, Caps, Entry, shown
+from scorehost.submissions.odd import ASIDE, Odd
+from scorehost.submissions.tar_entries import tar_entries
+from scorehost.submissions.zip_entries import zip_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
-SUFFIXES = (".tar.gz", ".tgz", ".zip")
-MAX_FILES = 10_000
-MAX_BYTES = 4 * 1024**3
-MAX_ENTRIES = 20_000  # files and folders together
-MAX_NAME_BYTES = 4_096
-MAX_LEVELS = 128  # of folders: twice what a tree artifact may have, for what it is packed in
-_CHUNK = 256 * 1024
-_HEADER_BYTES = 1024 * 1024
-_LISTED_BYTES = 512  # of a zip's table of contents for each entry: the name, and what is said of it
+    from scorehost.submissions.wanted import Wanted
 
-
-class BadArchive(ValueError):
-    """The archive is refused; the message says which entry and why."""
+SUFFIXES = (".tar.gz", ".tgz", ".zip", ".tar", ".tar.bz2", ".tbz2", ".tbz", ".tar.xz", ".txz")
+READ = ".zip, .tar, .tar.gz, .tar.bz2, .tar.xz"
+# Archives that Python's library cannot read: the message then says what to do, not "no archive".
+UNREAD = (
+    *(".tar.zst", ".tzst", ".zst", ".7z", ".rar", ".tar.lzma", ".tlz", ".tar.lz", ".tar.lz4", ".tar.z"),
+    *(".cab", ".dmg", ".iso", ".cpio"),
+)
+REPACK = f"pack it again as .zip or .tar.gz (read are {READ})"
+_MAGIC = {
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"Rar!\x1a\x07": "a RAR archive",
+    b"\x28\xb5\x2f\xfd": "packed by Zstandard",
+}
+_ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+_APPLE_DOUBLE = b"\x00\x05\x16\x07"  # what macOS packs of a file besides its content
+_TURNS = 3  # through an archive, for hard links to what was not wanted before
+TWICE = "stands twice in the archive, or once as a file and once as a folder"
+_ODD_PLACES = 200_000
+_ASIDE_NAMES = 2_000  # of what was left aside, for messages that suggest a name
+_ODD_PARENTS = 6  # levels at which a sample's folder may lie: these are made though nothing else is in them
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
-    """How much an archive may hold."""
+class Unpacked:
+    """What could not be laid out, by its place in the archive; and what its reader must be told."""
 
-    files: int = MAX_FILES
-    size: int = MAX_BYTES
-    entries: int = MAX_ENTRIES
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    name: str
-    executable: bool = False
-    stream: IO[bytes] | None = None  # None: a folder
+    odd: Odd
+    warnings: tuple[str, ...] = ()
 
 
 def archive_suffix(name: str) -> str:
-    """The suffix that makes `name` an archive, or ""."""
+    """The suffix that makes `name` an archive that can be read, or ""."""
     return next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), "")
 
 
-def unpack(archive: Path, target: Path, caps: Caps | None = None) -> None:
-    """Unpacks `archive` into the new folder `target`.
+def unread_suffix(name: str) -> str:
+    """The suffix of an archive that is known and not read, or ""."""
+    return next((suffix for suffix in UNREAD if name.lower().endswith(suffix)), "")
+
+
+def unpack(archive: Path, target: Path, caps: Caps | None = None, wanted: Wanted | None = None) -> Unpacked:
+    """Unpacks what is wanted of `archive` (all, without `wanted`) into the new folder `target`.
 
     Raises BadArchive (then `target` may hold a part, which the caller removes), DiskFull, OSError.
     """
     limits = caps or Caps()
     if archive.stat().st_size > limits.size:
         raise BadArchive(f"it is larger than {limits.size} bytes")
-    make_folder(target)
-    opener = _zip_entries if archive_suffix(archive.name) == ".zip" else _tar_entries
-    with disk_errors(target, _CHUNK), _reading(), opener(archive, limits) as entries:
-        _write(entries, target, limits)
+    also: set[tuple[str, ...]] = set()
+    for number in range(1, _TURNS + 1):
+        make_folder(target)
+        turn = _Turn(target, limits, wanted, frozenset(also))
+        with disk_errors(target, CHUNK), _reading():
+            with _opened(archive, limits, wanted, turn.warnings.append) as entries:
+                for entry in entries:
+                    turn.place(entry)
+        if turn.missing <= also or number == _TURNS:
+            break
+        # A hard link stands for what was packed earlier, and that was not wanted under its own name.
+        also |= turn.missing
+        remove_tree(target)
+    return Unpacked(turn.odd, tuple(dict.fromkeys(turn.warnings)))
+
+
+def _opened(
+    archive: Path, caps: Caps, wanted: Wanted | None, warn: Callable[[str], None]
+) -> AbstractContextManager[Iterator[Entry]]:
+    with archive.open("rb") as stream:
+        head = stream.read(8)
+    for magic, what in _MAGIC.items():
+        if head.startswith(magic):
+            raise BadArchive(f"it is {what}, which is not read; {REPACK}")
+    if archive_suffix(archive.name) == ".zip" or head.startswith(_ZIP_MAGIC):
+        return zip_entries(archive, caps, () if wanted is None else wanted.names, warn)
+    return tar_entries(archive, caps)
 
 
 @contextmanager
@@ -87,176 +122,144 @@ def _reading() -> Iterator[None]:
     except OSError as error:
         if error.errno in FULL:
             raise
-        raise BadArchive(f"it cannot be read: {error.strerror or _printable(str(error))}") from None
+        raise BadArchive(f"it cannot be read: {error.strerror or visible(str(error)[:120])}") from None
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error) as error:
-        raise BadArchive(f"it is damaged: {_printable(str(error))}") from None
+        raise BadArchive(f"it is damaged: {visible(str(error)[:120])}") from None
     except (ValueError, LookupError, OverflowError, EOFError, RuntimeError) as error:
-        # RuntimeError: zipfile's word for an encrypted or unknown kind of member.
-        raise BadArchive(f"it cannot be read: {_printable(str(error))}") from None
+        raise BadArchive(f"it cannot be read: {visible(str(error)[:120])}") from None
 
 
-def _write(entries: Iterator[_Entry], target: Path, caps: Caps) -> None:
-    files = total = count = 0
-    for entry in entries:
+@dataclass(slots=True)
+class _Turn:
+    """One way through an archive: where its entries go, and what is counted."""
+
+    target: Path
+    caps: Caps
+    wanted: Wanted | None
+    also: frozenset[tuple[str, ...]]  # wanted as well, for hard links to them
+    odd: Odd = field(default_factory=Odd)
+    warnings: list[str] = field(default_factory=list)
+    missing: set[tuple[str, ...]] = field(default_factory=set)
+    entries: int = 0
+    files: int = 0
+    size: int = 0
+    folders: int = 0
+    odd_places: int = 0
+    aside: int = 0
+
+    def place(self, entry: Entry) -> None:
         still_wanted()
-        count += 1
-        if count > caps.entries:
-            raise BadArchive(f"it holds more than {caps.entries} entries")
-        parts = _parts(entry.name)
-        if not parts:
-            continue
-        if entry.stream is None:
-            with _placed(entry):
-                target.joinpath(*parts).mkdir(mode=0o700, parents=True, exist_ok=True)
-            continue
-        files += 1
-        if files > caps.files:
-            raise BadArchive(f"it holds more than {caps.files} files")
-        with os.fdopen(_created(target.joinpath(*parts), entry), "wb") as out:
-            while chunk := entry.stream.read(_CHUNK):
-                still_wanted()
-                total += len(chunk)
-                if total > caps.size:
-                    raise BadArchive(f"it unpacks to more than {caps.size} bytes")
-                out.write(chunk)
-
-
-def _created(place: Path, entry: _Entry) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with _placed(entry):
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return os.open(place, flags, 0o700 if entry.executable else 0o600)
-
-
-@contextmanager
-def _placed(entry: _Entry) -> Iterator[None]:
-    try:
-        yield
-    except (FileExistsError, NotADirectoryError):
-        text = f"{_printable(entry.name)} stands twice, or once as a file and once as a folder"
-        raise BadArchive(text) from None
-
-
-def _parts(name: str) -> tuple[str, ...]:
-    shown = _printable(name)
-    if len(os.fsencode(name)) > MAX_NAME_BYTES or "\0" in name:
-        raise BadArchive(f"the name {shown} is too long or holds NUL")
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts:
-        raise BadArchive(f"{shown} points out of the archive")
-    if len(path.parts) > MAX_LEVELS:
-        raise BadArchive(f"{shown} lies deeper than {MAX_LEVELS} folders")
-    if any(len(os.fsencode(part)) > 255 for part in path.parts):  # noqa: PLR2004 - NAME_MAX of Linux
-        raise BadArchive(f"the name {shown} is too long")
-    return path.parts
-
-
-@contextmanager
-def _tar_entries(archive: Path, caps: Caps) -> Iterator[Iterator[_Entry]]:
-    # Headers, padding and long names count into the cap too: a bomb of empty entries ends as one of data.
-    allowed = caps.size + caps.entries * 4 * 512 + _HEADER_BYTES
-    with gzip.open(archive, "rb") as unzipped:
-        bounded = _Bounded(unzipped, allowed)
-        with tarfile.open(fileobj=cast("IO[bytes]", bounded), mode="r:", errorlevel=2) as tar:
-            yield _tar_members(tar, bounded)
-
-
-def _tar_members(tar: tarfile.TarFile, bounded: _Bounded) -> Iterator[_Entry]:
-    while True:
-        bounded.header_left = _HEADER_BYTES
-        member = tar.next()
-        bounded.header_left = None
-        if member is None:
+        self.entries += 1
+        if self.entries > self.caps.entries:
+            raise BadArchive(f"it holds more than {self.caps.entries} entries")
+        if not entry.parts or entry.parts[0] == "__MACOSX":
             return
-        yield _tar_entry(tar, member)
+        if self.wanted is not None and not self.wanted(entry.parts) and entry.parts not in self.also:
+            self._leave(entry)
+        elif entry.odd:
+            self._refuse(entry.parts, entry.odd)
+        elif len(entry.parts) > MAX_LEVELS:
+            self._refuse(entry.parts[:MAX_LEVELS], f"holds folders deeper than {MAX_LEVELS} levels")
+        elif not self._is_odd(entry.parts):
+            self._lay_out(entry)
 
+    def _is_odd(self, parts: tuple[str, ...]) -> bool:
+        """Whether something that stands for no folder is where a folder is due: its refusal covers this."""
+        node = self.odd
+        for part in parts[:-1]:
+            node = node.at(part)
+            if node.refusal:
+                return True
+        return False
 
-class _Bounded(io.RawIOBase):
-    """Reads forward only; at most so many bytes in all, and `header_left` between two members' contents.
+    def _lay_out(self, entry: Entry) -> None:
+        path = self.target.joinpath(*entry.parts)
+        try:
+            if entry.content is None and entry.link is None:
+                self._folder(path)
+                return
+            self.files += 1
+            if self.files > self.caps.files:
+                raise BadArchive(f"it holds more than {self.caps.files} files")
+            self._folder(path.parent)
+            if entry.link is not None:
+                self._link(entry.parts, path, entry.link)
+            else:
+                self._write(entry, path)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            self._refuse(self._taken(entry.parts), TWICE)
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            self._refuse(entry.parts[:MAX_LEVELS], "has a path that is too long")
 
-    tarfile takes extended headers into memory as large as they say that they are.
-    """
+    def _taken(self, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """The first part of a path that is a file already, else all of it."""
+        for count in range(1, len(parts)):
+            if self.target.joinpath(*parts[:count]).is_file():
+                return parts[:count]
+        return parts
 
-    def __init__(self, stream: IO[bytes] | gzip.GzipFile, allowed: int) -> None:
-        super().__init__()
-        self.header_left: int | None = _HEADER_BYTES
-        self._stream = stream
-        self._left = allowed
-        self._place = 0
+    def _folder(self, path: Path) -> None:
+        if path.is_dir():
+            return
+        missing = [path]
+        while missing[-1] != self.target and not missing[-1].parent.exists():
+            missing.append(missing[-1].parent)
+        for folder in reversed(missing):
+            self.folders += 1
+            if self.folders > self.caps.entries:
+                raise BadArchive(f"it holds more than {self.caps.entries} entries")
+            folder.mkdir(mode=0o700)
 
-    def read(self, size: int = -1) -> bytes:
-        wanted = self._left + 1 if size < 0 else size
-        if self.header_left is not None:
-            self.header_left -= wanted
-            if self.header_left < 0:
-                raise BadArchive(f"it has a header of more than {_HEADER_BYTES} bytes")
-        data = self._stream.read(min(wanted, self._left + 1))
-        self._left -= len(data)
-        self._place += len(data)
-        if self._left < 0:
-            raise BadArchive("it unpacks to more than a submission may hold")
-        return data
+    def _link(self, parts: tuple[str, ...], path: Path, to: tuple[str, ...]) -> None:
+        source = self.target.joinpath(*to)
+        if source.is_file():
+            os.link(source, path)
+            return
+        why = self.odd.at(*to).refusal
+        if not why:
+            self.missing.add(to)
+            why = f"is a hard link to {shown('/'.join(to))}, which is no file of the archive before it"
+        self._refuse(parts, why)
 
-    def tell(self) -> int:
-        return self._place
+    def _write(self, entry: Entry, path: Path) -> None:
+        assert entry.content is not None  # noqa: S101 - for the type checker
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(path, flags, 0o700 if entry.executable else 0o600), "wb") as out:
+            first = True
+            with entry.content() as stream:
+                while chunk := stream.read(CHUNK):
+                    still_wanted()
+                    if first and entry.parts[-1].startswith("._") and chunk.startswith(_APPLE_DOUBLE):
+                        path.unlink()  # it was no file of the folder that was packed
+                        return
+                    first = False
+                    self.size += len(chunk)
+                    if self.size > self.caps.size:
+                        raise BadArchive(f"it unpacks to more than {self.caps.size} bytes")
+                    out.write(chunk)
 
-    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
-        if whence != os.SEEK_SET or place < self._place:
-            raise BadArchive("its headers point backwards")
-        while self._place < place:
-            if not self.read(min(place - self._place, _CHUNK)):
-                break
-        return self._place
+    def _refuse(self, parts: tuple[str, ...], why: str) -> None:
+        self.odd_places += self.odd.put(parts, why)
+        if self.odd_places > _ODD_PLACES:
+            raise BadArchive("it holds too much that is neither a file nor a folder")
+        self._parents(parts)
 
+    def _leave(self, entry: Entry) -> None:
+        """Notes the name of what nobody declared, so that a message can say what is there."""
+        if self.aside >= _ASIDE_NAMES or len(entry.parts) > _ODD_PARENTS:
+            return
+        self.aside += 1
+        if entry.content is not None or entry.odd or entry.link is not None:
+            self.odd.put(entry.parts, ASIDE)
+            self._parents(entry.parts)
+        else:
+            self._parents((*entry.parts, ""))
 
-def _tar_entry(tar: tarfile.TarFile, member: tarfile.TarInfo) -> _Entry:
-    if member.isdir():
-        return _Entry(member.name)
-    if not member.isreg() or member.issparse():
-        kind = "a link" if member.issym() or member.islnk() else "no regular file"
-        raise BadArchive(f"{_printable(member.name)} is {kind}")
-    return _Entry(member.name, executable=bool(member.mode & 0o100), stream=tar.extractfile(member))
-
-
-class _Modest(io.BufferedReader):
-    """Gives so many bytes at once at most: zipfile reads a whole table of contents, however large."""
-
-    def __init__(self, path: Path, most: int) -> None:
-        super().__init__(io.FileIO(path, "rb"))
-        self._most = most
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        wanted = self._most + 1 if size is None or size < 0 else size
-        data = super().read(min(wanted, self._most + 1))
-        if len(data) > self._most:
-            raise BadArchive(f"its table of contents has more than {self._most} bytes")
-        return data
-
-
-@contextmanager
-def _zip_entries(archive: Path, caps: Caps) -> Iterator[Iterator[_Entry]]:
-    most = _HEADER_BYTES + caps.entries * _LISTED_BYTES
-    with _Modest(archive, most) as file, zipfile.ZipFile(file) as opened:
-        if len(opened.infolist()) > caps.entries:
-            raise BadArchive(f"it holds more than {caps.entries} entries")
-        yield _zip_members(opened)
-
-
-def _zip_members(opened: zipfile.ZipFile) -> Iterator[_Entry]:
-    for info in opened.infolist():
-        mode = info.external_attr >> 16
-        kind = stat.S_IFMT(mode)
-        if "\\" in info.filename:
-            raise BadArchive(f"{_printable(info.filename)} has a backslash in its name")
-        if info.is_dir():
-            yield _Entry(info.filename)
-            continue
-        if kind not in (0, stat.S_IFREG):
-            what = "a link" if kind == stat.S_IFLNK else "no regular file"
-            raise BadArchive(f"{_printable(info.filename)} is {what}")
-        with opened.open(info) as stream:
-            yield _Entry(info.filename, executable=bool(mode & 0o100), stream=stream)
-
-
-def _printable(text: str) -> str:
-    return visible(text[:120])
+    def _parents(self, parts: tuple[str, ...]) -> None:
+        if len(parts) <= _ODD_PARENTS + 1 and not self._is_odd(parts):
+            try:
+                self._folder(self.target.joinpath(*parts[:-1]))
+            except (FileExistsError, NotADirectoryError):
+                return  # a file is where a folder is due: told when that was placed, or not declared

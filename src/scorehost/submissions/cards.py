@@ -8,31 +8,33 @@ from typing import TYPE_CHECKING
 
 from scorehost.errors import SpecError
 from scorehost.spec.submission import read_submission_card
+from scorehost.submissions.wanted import CARD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from scorehost.spec.dataset import SubmissionCard
+    from scorehost.submissions.layout import Root
 
-CARD = "submission.yaml"
 MAX_CARD_BYTES = 64 * 1024
 
 
-def read_card(folder: Path, warn: Callable[[str], None]) -> SubmissionCard | None:
-    """The card in `folder`; None when there is none, or (with a warning) when it is not usable."""
-    path = folder / CARD
+def read_card(root: Root, warn: Callable[[str], None]) -> SubmissionCard | None:
+    """The card at the top of a submission; None when there is none, or (with a warning) no usable one."""
+    path, shown = root.folder / CARD, f"{root.shown}/{CARD}"
+    if why := root.odd.at(CARD).refusal:
+        warn(f"{shown} {why}; it is ignored.")
     try:
         status = os.lstat(path)
     except OSError:
         return None
     if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_CARD_BYTES:
-        warn(f"{path} is no regular file of at most {MAX_CARD_BYTES} bytes; it is ignored.")
+        warn(f"{shown} is no regular file of at most {MAX_CARD_BYTES} bytes; it is ignored.")
         return None
     try:
-        return read_submission_card(path)
+        return read_submission_card(path, shown=shown)
     except SpecError as error:
         warn(f"{error.problems[0]}; the card is ignored.")
     except OSError as error:
-        warn(f"{path}: {error.strerror}; the card is ignored.")
+        warn(f"{shown}: {error.strerror}; the card is ignored.")
     return None

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from scorehost.aio.aside import still_wanted
 from scorehost.submissions.intake import MAX_FILES, MAX_LEVELS
+from scorehost.submissions.locating import located
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from scorehost.spec.task import Artifact
+    from scorehost.submissions.locating import Located
     from scorehost.submissions.sample import Sample
 
 _CHUNK = 1024 * 1024
@@ -32,9 +34,13 @@ def sample_digest(artifacts: Sequence[Artifact], sample: Sample) -> str:
     walk.note("refused", sample.refused)
     for name in sorted(sample.texts):
         walk.note("text", name, sample.texts[name])
+    for name, file in sorted(sample.paths.items()):
+        walk.note("path", name)
+        walk.look(os.fspath(file), "", 0)
     if sample.folder is not None and not sample.refused:
-        for path in sorted(artifact.path for artifact in artifacts):
-            walk.look(os.path.join(sample.folder, path), path, 0)  # noqa: PTH118 - plain calls: many files
+        root = os.fspath(sample.folder)
+        for artifact in sorted(artifacts, key=lambda one: one.path):
+            walk.artifact(root, artifact.path, located(artifact, artifacts, root, sample.odd))
     return "sha256:" + walk.hasher.hexdigest()
 
 
@@ -55,6 +61,20 @@ class _Walk:
         for word in words:
             data = os.fsencode(word) if word.isascii() else word.encode("utf-8", "surrogatepass")
             self.hasher.update(len(data).to_bytes(8, "big") + data)
+
+    def artifact(self, root: str, path: str, found: Located | None) -> None:
+        """Notes what lies at an artifact's path, or at the place that is taken for it."""
+        place = root
+        for step in path.split("/")[:-1] if found is None or not found.note else ():
+            place = f"{place}/{step}"
+            if os.path.islink(place):  # noqa: PTH114 - plain calls: many files
+                self.note("link", path, os.readlink(place))  # noqa: PTH115
+                return
+        if found is not None and found.note:
+            self.note("elsewhere", path, *found.path)
+            self.look("/".join((root, *found.path)), path, 0)
+        else:
+            self.look(f"{root}/{path}", path, 0)
 
     def look(self, place: str, name: str, level: int) -> None:
         """Notes what lies at `place`, which stands as `name` in the sample."""

@@ -4,70 +4,26 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorehost.errors import UsageError
-from scorehost.model.ids import SUBMISSION_NAME
 from scorehost.model.spelling import near
 from scorehost.runs.record import SubmissionRecord
-from scorehost.submissions.archives import BadArchive, archive_suffix, unpack
-from scorehost.submissions.cards import CARD, read_card
+from scorehost.submissions.children import from_children, stem
 from scorehost.submissions.digests import file_digest
-from scorehost.submissions.layout import litter, samples_of
+from scorehost.submissions.handed import from_path, stored_path
+from scorehost.submissions.naming import EMPTY, MAX_NAME, RUN, SOLUTION, WRONG, label_of, named, usable
 from scorehost.submissions.predictions import read_predictions
 from scorehost.submissions.sample import Sample
+from scorehost.submissions.submission import Search, Submission
+from scorehost.submissions.wanted import CARD
 
 if TYPE_CHECKING:
-    from scorehost.spec.dataset import Dataset, Task
-
-SOLUTION = "solution"
-EMPTY = "empty"
-RUN = "run"  # no submission: the run phase of the tasks that have one makes the artifacts
-WRONG = "wrong:"
-RESERVED = (SOLUTION, EMPTY, RUN)
-MAX_NAME = 64
-
-Samples = Mapping[int, Sample]
-Warn = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """One submission: for each task that it is scored on, its samples by number (from 1)."""
-
-    record: SubmissionRecord
-    samples: Mapping[str, Samples]
-    named: bool = False  # by NAME=PATH, which overrules the card
-    once: bool = False  # whatever the number of repeats
-
-    @property
-    def name(self) -> str:
-        """The name that attempts carry."""
-        return self.record.name
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """What submissions are looked up in: the dataset, the selected tasks, a folder of ours to unpack into.
-
-    And what was named: words as --submission takes them, a folder of many, a file of rows, the samples that
-    run phases are asked for, a folder of submissions that were made up.
-    """
-
-    dataset: Dataset
-    tasks: Sequence[Task]
-    staging: Path
-    warn: Warn = field(default=lambda _text: None)
-    words: tuple[str, ...] = ()
-    children: Path | None = None
-    predictions: Path | None = None
-    run_samples: int = 1
-    staged: Path | None = None
+    from scorehost.submissions.submission import Warn
 
 
 def find_submissions(search: Search) -> tuple[Submission, ...]:
@@ -78,7 +34,7 @@ def find_submissions(search: Search) -> tuple[Submission, ...]:
     """
     found = [_from_word(word, search) for word in search.words if word != RUN]
     if search.children is not None:
-        found += [_from_path(name, path, search) for name, path in _children(search.children)]
+        found += from_children(search.children, search)
     if search.predictions is not None:
         found.append(_from_predictions(search.predictions, search))
     if search.staged is not None:
@@ -93,14 +49,16 @@ def find_submissions(search: Search) -> tuple[Submission, ...]:
             "(Without one, the run phase of tasks that have a run.py makes the artifacts.)",
         )
     found = _renamed(found, search.warn)
-    seen: set[str] = set()
+    seen: dict[str, Submission] = {}
     for submission in found:
-        if submission.name.lower() in seen:
+        other = seen.setdefault(submission.name.lower(), submission)
+        if other is not submission:
             raise UsageError(
                 f"Two submissions are named {submission.name} (case does not tell them apart).",
-                hint="Give one of them another name with NAME=PATH.",
+                hint="Choose another NAME for one of them."
+                if submission.named and other.named
+                else "Give one of them another name with NAME=PATH.",
             )
-        seen.add(submission.name.lower())
     return tuple(found)
 
 
@@ -119,7 +77,7 @@ def _renamed(found: Sequence[Submission], warn: Warn) -> list[Submission]:
             renamed.append(one)
             continue
         # A submission must not pass for another one, nor for the dataset's own solution.
-        if taken[name.lower()] > 1 + (name.lower() == one.name.lower()) or not _usable(name):
+        if taken[name.lower()] > 1 + (name.lower() == one.name.lower()) or not usable(name):
             warn(
                 f"{one.name} calls itself {name} in {CARD}, which is taken or reserved; its own name stands."
             )
@@ -153,18 +111,27 @@ def _from_word(word: str, search: Search) -> Submission:
     if word.startswith(WRONG):
         wrong = word.removeprefix(WRONG)
         known = {name for task in search.tasks for name in task.wrong}
-        name = checked_name(f"wrong-{wrong}", word)
+        name = named(f"wrong-{wrong}", word)[0]
         return _from_tasks(
             SubmissionRecord(name=name, kind="wrong", path=word),
             {task.task_id: task.wrong.get(wrong) for task in search.tasks},
             missing=UsageError(f"No selected task has solution-wrong/{wrong}.", hint=near(wrong, known)),
         )
-    name, equals, rest = word.partition("=")
+    given, equals, rest = word.partition("=")
     if equals and not Path(word).exists():
-        return replace(_from_path(checked_name(name, word), Path(rest), search), named=True)
+        name, label = named(given, word, by_person=True)
+        _say_label(name, label, search.warn)
+        return replace(from_path(name, Path(rest), search, label=label), named=True)
     path = Path(word)
     base = path.name if path.name not in ("", "..") else path.resolve().name
-    return _from_path(checked_name(_stem(base), word), path, search)
+    name, label = named(stem(base), word)
+    _say_label(name, label, search.warn)
+    return from_path(name, path, search, label=label)
+
+
+def _say_label(name: str, label: str | None, warn: Warn) -> None:
+    if label is not None:
+        warn(f"The submission {label!r} is called {name} in paths: its own name cannot stand in one.")
 
 
 def _from_run_phase(search: Search, samples: int, *, asked: bool, alone: bool) -> Submission | None:
@@ -200,58 +167,6 @@ def _from_tasks(
     return Submission(record, samples)
 
 
-def _stem(name: str) -> str:
-    suffix = archive_suffix(name)
-    return name[: -len(suffix)] if suffix else name
-
-
-def _spelled(name: str) -> bool:
-    # Names become folders, so dots alone would walk out of the job's.
-    return SUBMISSION_NAME.fullmatch(name) is not None and name.strip(".") != ""
-
-
-def _usable(name: str) -> bool:
-    return _spelled(name) and name.lower() not in RESERVED and not name.lower().startswith("wrong-")
-
-
-def checked_name(name: str, word: str) -> str:
-    """`name` when it may name a submission; UsageError that quotes `word` otherwise."""
-    if not _spelled(name):
-        raise UsageError(
-            f"{word!r} does not give a submission's name: {name!r} is not made of 1 to {MAX_NAME} letters, "
-            "digits, '.', '_', '-', or only of dots.",
-            hint="Use NAME=PATH.",
-        )
-    if name in RESERVED:
-        raise UsageError(
-            f"{word!r} would be named {name}, which is reserved.", hint="Use NAME=PATH with another name."
-        )
-    return name
-
-
-def _children(folder: Path) -> Iterator[tuple[str, Path]]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError as error:
-        raise UsageError(f"--submissions {folder}: {error.strerror}.") from None
-    count = 0
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir(follow_symlinks=False) or (
-            archive_suffix(entry.name) and entry.is_file(follow_symlinks=False)
-        ):
-            count += 1
-            yield checked_name(_stem(entry.name), entry.path), Path(entry.path)
-        elif entry.is_symlink():
-            raise UsageError(
-                f"{entry.path} is a link, which is not followed.",
-                hint="Name its target with --submission NAME=PATH.",
-            )
-    if not count:
-        raise UsageError(f"--submissions {folder} holds no folder, .zip or .tar.gz.")
-
-
 def _staged(place: Path, search: Search) -> Iterator[Submission]:
     """What an audit made: for each name the tasks that have a folder in it."""
     if not place.is_dir():
@@ -272,58 +187,14 @@ def _staged(place: Path, search: Search) -> Iterator[Submission]:
             yield Submission(record, samples, named=True, once=True)
 
 
-def _from_path(name: str, path: Path, search: Search) -> Submission:
-    try:
-        status = path.stat()
-    except OSError as error:
-        able = [RUN] if any(task.run_script is not None for task in search.tasks) else []
-        wrong = [f"{WRONG}{name}" for task in search.tasks for name in task.wrong]
-        raise UsageError(
-            f"--submission {path}: {error.strerror}.",
-            hint=f"It may be a folder, an archive, {SOLUTION}, {EMPTY} or {WRONG}NAME. "
-            + near(str(path), [SOLUTION, EMPTY, *able, *wrong]),
-        ) from None
-    real = path.resolve()
-    if stat.S_ISDIR(status.st_mode):
-        card = read_card(real, search.warn)
-        record = SubmissionRecord(name=name, kind="folder", path=str(real), card=card)
-        return Submission(record, samples_of(real, search.tasks, search.dataset, name, search.warn))
-    if stat.S_ISREG(status.st_mode) and archive_suffix(path.name):
-        return _from_archive(name, real, search)
-    raise UsageError(
-        f"--submission {path} is neither a folder nor an archive (.zip, .tar.gz).",
-        hint="Hand in a folder that holds <task_id>/<artifact path>, or, for one task, <artifact path>.",
-    )
-
-
-def _from_archive(name: str, path: Path, search: Search) -> Submission:
-    target = search.staging / name
-    record = SubmissionRecord(name=name, kind="archive", path=str(path), digest=file_digest(path))
-    try:
-        unpack(path, target)
-    except BadArchive as bad:
-        reason = f"The archive {path.name} is refused: {bad}."
-        search.warn(f"{name}: {reason}")
-        return Submission(record, {task.task_id: {1: Sample(refused=reason)} for task in search.tasks})
-    root = _unwrapped(target, search.dataset)
-    record = record.model_copy(update={"card": read_card(root, search.warn)})
-    return Submission(record, samples_of(root, search.tasks, search.dataset, name, search.warn))
-
-
-def _unwrapped(root: Path, dataset: Dataset) -> Path:
-    """`root`, or the only folder in it when that is a mere wrapping (as `tar czf x.tar.gz x` makes it)."""
-    entries = [entry for entry in os.scandir(root) if not litter(entry.name)]
-    own = {CARD, "artifacts", "workspace", "samples"}
-    if len(entries) == 1 and entries[0].is_dir() and entries[0].name not in own | set(dataset.tasks):
-        return Path(entries[0].path)
-    return root
-
-
 def _from_predictions(path: Path, search: Search) -> Submission:
-    stem = re.sub(r"(\.jsonl|\.json)?(\.gz)?$", "", path.name)
-    cleaned = re.sub(r"[^A-Za-z0-9._-]", "-", stem)[:MAX_NAME]
-    name = checked_name(cleaned, str(path))
-    rows = read_predictions(path, search.dataset)
+    given = re.sub(r"(\.jsonl|\.json)?(\.gz)?$", "", path.name)
+    cleaned = re.sub(r"[^A-Za-z0-9._-]", "-", given)[:MAX_NAME]
+    name = named(cleaned, str(path))[0]
+    read = read_predictions(path, search.dataset)
+    rows = read.samples
+    for text in read.warnings:
+        search.warn(f"{name}: {text}")
     without = [task.task_id for task in search.tasks if task.task_id not in rows]
     if without:
         search.warn(
@@ -337,6 +208,11 @@ def _from_predictions(path: Path, search: Search) -> Submission:
         task.task_id: dict(enumerate(rows.get(task.task_id, (Sample(),)), start=1)) for task in search.tasks
     }
     record = SubmissionRecord(
-        name=name, kind="predictions", path=str(path.absolute()), digest=file_digest(path)
+        name=name,
+        kind="predictions",
+        path=stored_path(path.absolute()),
+        # What was put together with a task's prompt is bound by what it holds, not by the file alone.
+        digest=None if read.completed else file_digest(path),
+        label=None if name == given else label_of(given),
     )
     return Submission(record, samples)

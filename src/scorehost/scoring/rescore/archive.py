@@ -50,7 +50,7 @@ def _differing(reader: Reader, attempt: Attempt, manifest: Manifest, salts: Mapp
 
 def undeclared(attempt: Attempt, task: Task) -> str:
     """An archived file that no artifact of the task covers as it is declared now; "" when there is none."""
-    paths = [artifact.path.rstrip("/") for artifact in task.spec.artifacts]
+    paths = [artifact.place.rstrip("/") for artifact in task.spec.artifacts]
     with attempt.reader() as reader:
         for name, _path, _kind in _files(reader, attempt):
             if not any(name == path or name.startswith(f"{path}/") for path in paths):

@@ -23,8 +23,8 @@ from scorehost.scoring.rescore.archive import damage, undeclared
 from scorehost.scoring.rescore.changes import Now, TaskImages, roles_now
 from scorehost.scoring.subject import fingerprint, subject_of
 from scorehost.spec.gold_key import gold_key
-from scorehost.submissions.finding import Submission
 from scorehost.submissions.sample import Sample
+from scorehost.submissions.submission import Submission
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -200,7 +200,7 @@ class _Again:
         error = one.result.error
         if error is not None and error.kind == REFUSED and one.result.digests.submission is None:
             return Sample(refused=error.message)
-        return Sample(folder=one.folder)
+        return Sample(folder=one.folder, exact=True)
 
     def _submissions(self, samples: Mapping[AttemptKey, Sample]) -> tuple[Submission, ...]:
         found: dict[str, dict[str, dict[int, Sample]]] = {}
