@@ -24,7 +24,7 @@ class LocalTask(NamedTuple):
 
 def _place(path: str) -> str:
     """Where an artifact of that path lies below /attempt."""
-    return path if path.split("/")[0] in ("artifacts", "workspace") else f"artifacts/{path}"
+    return path if path.split("/", maxsplit=1)[0] in ("artifacts", "workspace") else f"artifacts/{path}"
 
 
 def read_task(folder: str) -> LocalTask:
