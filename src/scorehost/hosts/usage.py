@@ -54,7 +54,7 @@ def local_peak(container: str) -> int | None:
     if local is None or local.peak_memory_bytes is None:
         return None
     try:
-        swapped = int(Path(_SWAP_V1.format(container)).read_text())
+        swapped = int(Path(_SWAP_V1.format(container)).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         swapped = 0
     return max(local.peak_memory_bytes, swapped)
