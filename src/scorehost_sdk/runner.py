@@ -193,10 +193,6 @@ def _main() -> NoReturn:
     source, sink = _take_streams()
     sys.path[:0] = [os.path.join(_ROOT, ".scorehost")]
     # Now: who waits for an attempt has them ready, and an evaluator may use up memory or descriptors.
-    import scorehost_sdk.faults
-    import scorehost_sdk.flavour
-    import scorehost_sdk.returned
-    import scorehost_sdk.scoring
     import scorehost_sdk.shortage  # noqa: F401
     from scorehost_sdk.keeper import keep
     from scorehost_sdk.signed import Signed

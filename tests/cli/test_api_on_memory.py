@@ -83,6 +83,9 @@ def test_an_engine_that_cannot_enforce_a_limit_is_refused_and_no_job_is_made(dat
 def test_allow_unenforced_lets_such_an_engine_be_used(dataset):
     outcome = ran(options(dataset, allow_unenforced=True), opener(LIMITLESS))
     assert outcome.summary["errors"][0]["kind"] == "image_missing"
+    # Also after the job it is known that it ran so.
+    (told,) = [one.text for one in outcome.warnings if "No swap limit support" in one.text]
+    assert told.endswith("attempts run all the same (--allow-unenforced)")
 
 
 def test_a_task_whose_hosts_can_never_fit_is_refused_before_a_job_is_made(dataset):
@@ -90,6 +93,18 @@ def test_a_task_whose_hosts_can_never_fit_is_refused_before_a_job_is_made(datase
     small = replace(INFO, memory_bytes=GIB // 4)
     with pytest.raises(UsageError, match=r"count-words needs 256 MiB .* has 204"):
         ran(options(dataset), opener(small, [BASE]))
+    assert not (dataset / "runs").exists()
+
+
+def test_a_user_that_an_engine_with_mapped_users_does_not_have_is_refused_before_a_job_is_made(dataset):
+    path = dataset / "tasks/count-words/task.yaml"
+    task = yaml.safe_load(path.read_text())
+    task.setdefault("evaluation", {})["environments"] = {"work": {"docker_image": "i", "user": 2_000_000}}
+    path.write_text(yaml.safe_dump(task))
+    with pytest.raises(
+        UsageError, match=r"count-words names user 2000000 for work, and this engine maps users"
+    ):
+        ran(options(dataset), opener(replace(INFO, security=("seccomp", "userns")), [BASE]))
     assert not (dataset / "runs").exists()
 
 

@@ -138,6 +138,12 @@ def test_every_host_has_its_own_pair_of_users_and_its_own_name():
     assert container(blueprint()).name != container(blueprint()).name
 
 
+def test_where_the_engine_maps_users_a_host_gets_a_pair_that_there_is():
+    pairs = [Users.fresh(mapped=True) for _ in range(500)]
+    assert all(10_000 <= pair.main < pair.execs == pair.main + 1 < 65_536 for pair in pairs)
+    assert Users.fresh(4321, mapped=True).execs == 4321
+
+
 def one(name: str) -> Tree:
     return Tree((Entry(name, Path(name), "0" * 64, 1),))
 

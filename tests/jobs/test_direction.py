@@ -37,9 +37,9 @@ def summary_of(tmp_path, tasks, verdict, *names, **options):
     [("maximize", (2.0, 1.0), 0.0, 10.0), ("minimize", (1.0, 2.0), 10.0, 0.0)],
 )
 def test_one_place_says_what_is_better_and_which_end_is_the_worst(direction, better, worst, best):
-    assert way.better(direction, *better)
-    assert not way.better(direction, *reversed(better))
-    assert not way.better(direction, 1.0, 1.0)
+    assert way.better(*better, direction)
+    assert not way.better(*reversed(better), direction)
+    assert not way.better(1.0, 1.0, direction)
     assert (way.worst_end(direction, RANGE), way.best_end(direction, RANGE)) == (worst, best)
 
 

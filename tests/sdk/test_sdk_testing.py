@@ -1,5 +1,6 @@
 """An author tests an evaluator without an engine, and gets what a real host would give."""
 
+import asyncio
 import math
 import pickle
 import sys
@@ -10,7 +11,7 @@ import scorehost_sdk
 from scorehost.attempt.binding import bind
 from scorehost.errors import AttemptFailed
 from scorehost.spec.task import Output
-from scorehost_sdk import SubmissionFault, UnknownEnvironment, UnknownRole, evaluation_check
+from scorehost_sdk import ScoringError, SubmissionFault, UnknownEnvironment, UnknownRole, evaluation_check
 from scorehost_sdk.testing import InvalidResult, run_evaluator
 
 
@@ -317,3 +318,108 @@ def test_where_yaml_cannot_be_read_that_is_said(task, monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.warns(UserWarning, match=r"task\.yaml is not read, since PyYAML is not installed"):
         assert run_evaluator(folder, {"any": "1"})["status"] == "PASS"
+
+
+def test_gold_is_found_beside_the_evaluator_and_an_agent_without_being_handed_one(tmp_path):
+    task = tmp_path / "t"
+    (task / "evaluation").mkdir(parents=True)
+    (task / "evaluation" / "word.txt").write_text("gold")
+    (task / "evaluator.py").write_text(
+        "from pathlib import Path\n"
+        "from ageval_sdk import Agent\n"
+        "async def evaluate(inputs):\n"
+        "    gold = (Path(__file__).parent / 'evaluation' / 'word.txt').read_text()\n"
+        "    async with Agent(attempt_id='a').session('judge', max_turns=1) as session:\n"
+        "        first, second = await session.invoke(gold), await session.invoke(gold)\n"
+        "    told = {'text': first['text'], 'structured': first['structured'], 'second': second['error']}\n"
+        "    return {'status': 'PASS', 'metrics': told}\n"
+    )
+    verdict = run_evaluator(task, {}, agents={"judge": lambda prompt: {"word": prompt}})
+    assert verdict["metrics"] == {
+        "text": '{"word": "gold"}',
+        "structured": {"word": "gold"},
+        "second": "max_turns_reached",
+    }
+
+
+def test_the_parameters_of_a_run_py_are_read_by_dotted_paths():
+    from ageval_sdk import RunParameterView  # noqa: PLC0415 - the other package
+
+    params = RunParameterView({"models": {"default": "a"}, "a.b": 1, "n": 2, "flag": True})
+    assert (params.get("models.default"), params["models.default"], params["a.b"]) == ("a", "a", 1)
+    assert (params.get("models.other", "x"), params.get("n.x"), "models.default" in params) == (
+        "x",
+        None,
+        True,
+    )
+    assert (params.require_int("n"), params.require_str("models.default")) == (2, "a")
+    assert params.as_mapping() == {"models": {"default": "a"}, "a.b": 1, "n": 2, "flag": True}
+    for read in (
+        lambda: params["nothing"],
+        lambda: params.require_int("flag"),
+        lambda: params.require_str("n"),
+    ):
+        with pytest.raises(KeyError):
+            read()
+
+
+def test_a_tool_set_holds_its_own_limits():
+    from ageval_sdk import AllowList, CallLimit, Tool, ToolSet  # noqa: PLC0415 - the other package
+
+    async def double(args):
+        return 2 * args["n"]
+
+    def fail(args):
+        raise ValueError(args["why"])
+
+    tools = ToolSet(allowlist=AllowList.of("double", "fail", "gone"), call_limit=CallLimit(2))
+    tools.add(Tool("double", double))
+    tools.add(Tool("fail", fail))
+    tools.add(Tool("hidden", fail))
+    seen = []
+    tools.before_hooks.append(lambda name, _: seen.append(name))
+    tools.after_hooks.append(lambda name, told: seen.append((name, told["status"])))
+
+    async def calls():
+        return [
+            await tools.call("hidden"),
+            await tools.call("gone"),
+            await tools.call("double", {"n": 4}),
+            await tools.call("fail", {"why": "so"}),
+            await tools.call("double", {"n": 1}),
+        ]
+
+    assert asyncio.run(calls()) == [
+        {"status": "denied", "reason": "allowlist"},
+        {"status": "denied", "reason": "unknown_tool"},
+        {"status": "ok", "result": 8},
+        {"status": "error", "error": "ValueError: so"},
+        {"status": "denied", "reason": "call_limit"},
+    ]
+    assert seen == ["double", ("double", "ok"), "fail", ("fail", "error")]
+    assert tools.side_effect_counter == 2
+
+
+def test_a_host_that_holds_gold_runs_no_submitted_code_here_either(task):
+    source = """
+from scorehost_sdk import untrusted
+def evaluate(inputs):
+    untrusted(inputs["scoring"], "audit", "artifacts/answer", "f")
+"""
+    folder = task(source)
+    (folder / "task.yaml").write_text("evaluation: {environments: {audit: {docker_image: x}}}\n")
+    with pytest.raises(ScoringError, match="gold: false"):
+        run_evaluator(folder, {})
+
+
+def test_a_task_of_the_ageval_layout_may_name_its_single_host(task):
+    source = """
+def evaluate(inputs):
+    return {"status": "PASS", "metrics": {"said": inputs["scoring"].exec("x", ["echo", "hi"]).stdout}}
+"""
+    folder = task(source)
+    (folder / "task.yaml").write_text("format: ageval.task/1\n")
+    assert run_evaluator(folder, {})["metrics"] == {"said": "hi\n"}
+    (folder / "task.yaml").write_text("format: scorehost.task/1\n")
+    with pytest.raises(UnknownEnvironment):
+        run_evaluator(folder, {})

@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from scorehost.api.watching import Watched, narrowed, snapshot, wait_for_change
     from scorehost.compare.markdown import comparison_markdown
     from scorehost.compare.wording import Words, comparison_words
+    from scorehost.files.encoding import require_utf8
     from scorehost.hosts.clean import CleanReport
     from scorehost.jobs.outcome import JobEvent, JobOutcome, Row, Watch
     from scorehost.jobs.running import Running
     from scorehost.model.audit import AuditFinding, AuditReport
     from scorehost.model.failure import Blame
     from scorehost.model.finding import Finding
+    from scorehost.model.summary import Warned
     from scorehost.runs.attempt_logs import AttemptLog, Wanted
     from scorehost.scoring.asked import ScoreAsked
     from scorehost.scoring.rescore.moved import Move, Rescored
@@ -74,6 +76,7 @@ _WHERE = {
     "plan": "scorehost.api.planning",
     "probe": "scorehost.api.probing",
     "own_masker": "scorehost.spec.own_secrets",
+    "require_utf8": "scorehost.files.encoding",
     "ReportFormat": "scorehost.api.reporting",
     "logs": "scorehost.api.reporting",
     "report": "scorehost.api.reporting",
@@ -94,6 +97,7 @@ _WHERE = {
     "Move": "scorehost.scoring.rescore.moved",
     "Rescored": "scorehost.scoring.rescore.moved",
     "Row": "scorehost.jobs.outcome",
+    "Warned": "scorehost.model.summary",
     "Watch": "scorehost.jobs.outcome",
 }
 
@@ -122,6 +126,7 @@ __all__ = [
     "TaskLine",
     "Trial",
     "Wanted",
+    "Warned",
     "Watch",
     "Watched",
     "Words",
@@ -145,6 +150,7 @@ __all__ = [
     "plan",
     "probe",
     "report",
+    "require_utf8",
     "rescore",
     "run",
     "score",

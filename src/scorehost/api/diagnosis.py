@@ -18,6 +18,7 @@ from scorehost.errors import EngineError, InputError, NotFound
 from scorehost.files.lease import Lease, Standing
 from scorehost.hosts import labels
 from scorehost.hosts.admission import SHARE
+from scorehost.hosts.blueprint import FIRST_MAPPED, LAST_MAPPED
 from scorehost.hosts.clean import CleanReport, built_images, clean_images
 from scorehost.hosts.clean import clean as clean_engine
 from scorehost.hosts.images import BUILT
@@ -99,7 +100,16 @@ def _engine(info: EngineInfo) -> list[Finding]:
             f"(default {info.default_runtime})",
         ),
         memory,
+        *_users(info),
     ]
+
+
+def _users(info: EngineInfo) -> list[Finding]:
+    if not info.maps_users:
+        return []
+    how = "rootless" if "rootless" in info.security else "userns-remap"
+    text = f"users of containers are mapped ({how}): hosts get users from {FIRST_MAPPED} to {LAST_MAPPED}"
+    return [Finding("ok", text)]
 
 
 async def _base_image(engine: Engine) -> Finding:

@@ -174,6 +174,7 @@ async def open_resources(
                     timing=lambda _phase, _seconds: None,
                     starts=starts,
                     leaving=leaving,
+                    mapped=info.maps_users,
                     excused=free,
                 ),
                 pool,

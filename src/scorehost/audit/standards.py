@@ -50,13 +50,13 @@ class Standard:
         """Whether a result has a score that is as good as the solution's."""
         if self.score is None or result.score is None:
             return False
-        return not better(self.direction, self.score, result.score)
+        return not better(self.score, result.score, self.direction)
 
     def surpassed(self, result: Result) -> bool:
         """Whether a result has a better score than the solution."""
         if self.score is None or result.score is None:
             return False
-        return better(self.direction, result.score, self.score)
+        return better(result.score, self.score, self.direction)
 
     def fell(self, result: Result) -> bool:
         """Whether a score is worse than the solution's: its fault was noticed, whatever the status says."""

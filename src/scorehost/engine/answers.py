@@ -43,7 +43,13 @@ def engine_info(info: Any, version: Any, endpoint: Endpoint) -> EngineInfo:
         runtimes=tuple(sorted(info.get("Runtimes") or ())),
         cgroup_version=str(info.get("CgroupVersion", "1")),
         warnings=tuple(said),
+        security=tuple(_security(str(option)) for option in info.get("SecurityOptions") or ()),
     )
+
+
+def _security(option: str) -> str:
+    """The name in a row such as "name=seccomp,profile=default"; old engines write the name alone."""
+    return option.partition(",")[0].removeprefix("name=")
 
 
 def engine_seconds(info: Any) -> str:

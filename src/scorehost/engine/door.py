@@ -36,6 +36,12 @@ class EngineInfo:
     runtimes: tuple[str, ...]
     cgroup_version: str
     warnings: tuple[str, ...] = ()
+    security: tuple[str, ...] = ()  # what it has on: seccomp, apparmor, userns, rootless, …
+
+    @property
+    def maps_users(self) -> bool:
+        """Whether users of its containers are a range of the machine's: only 65,536 of them exist then."""
+        return not {"userns", "rootless"}.isdisjoint(self.security)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +180,9 @@ class Engine(Protocol):
 
         For the way out of a process whose engine hangs; open streams end when they are cancelled.
         """
+
+    async def ping(self) -> None:
+        """Asks whether the engine is there; EngineTimeout, within moments, when it hangs."""
 
     async def info(self) -> EngineInfo:
         """What the engine says of itself. The first call of a job: its errors name what to mend."""

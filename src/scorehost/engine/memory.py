@@ -11,17 +11,9 @@ from typing import TYPE_CHECKING, Self
 import anyio
 import anyio.lowlevel
 
+from scorehost.engine import door
 from scorehost.engine.bodies import body_of
-from scorehost.engine.door import (
-    ContainerSpec,
-    ContainerState,
-    EngineInfo,
-    Event,
-    Listed,
-    Place,
-    Stream,
-    unheard,
-)
+from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Listed, Place, Stream
 from scorehost.engine.memory_files import MemoryFiles
 from scorehost.engine.memory_image_calls import MemoryImageCalls
 from scorehost.engine.memory_images import MemoryImages
@@ -33,9 +25,10 @@ from scorehost.engine.memory_state import (
     Listener,
     MemoryContainer,
     MemoryExec,
-    carries,
     environment_of,
     events_of,
+    listed_containers,
+    listed_volumes,
     missing_program,
     sleep_program,
     state_of,
@@ -130,6 +123,11 @@ class MemoryEngine(MemoryImageCalls):
             if all(labels.get(key) == value for key, value in listener.labels.items()):
                 listener.pipe.push(event)
 
+    async def ping(self) -> None:
+        """Answers."""
+        async with self._call("ping"):
+            return
+
     async def info(self) -> EngineInfo:
         """The `info` that the engine was made with."""
         async with self._call("info"):
@@ -138,7 +136,7 @@ class MemoryEngine(MemoryImageCalls):
     def _uses(self, identity: str) -> bool:
         return any(each.image.id == identity for each in self._containers.values())
 
-    async def create(self, spec: ContainerSpec, *, said: Callable[[str], None] = unheard) -> str:
+    async def create(self, spec: ContainerSpec, *, said: Callable[[str], None] = door.unheard) -> str:
         """A container; the existing one for a name with the same labels. Says what `warnings` holds."""
         async with self._call("create"):
             for words in self.warnings:
@@ -351,21 +349,12 @@ class MemoryEngine(MemoryImageCalls):
     async def list_containers(self, labels: Mapping[str, str | None]) -> list[Listed]:
         """Containers that carry all labels."""
         async with self._call("list_containers"):
-            return [
-                Listed(c.id, c.spec.name, "container", dict(c.spec.labels), c.created, c.status == "running")
-                for c in self._containers.values()
-                if carries(c, labels)
-            ]
+            return listed_containers(self._containers.values(), labels)
 
     async def list_volumes(self, labels: Mapping[str, str | None]) -> list[Listed]:
         """Volumes of containers that carry all labels: a volume has its container's."""
         async with self._call("list_volumes"):
-            return [
-                Listed(name, name, "volume", dict(c.spec.labels), c.created)
-                for c in self._containers.values()
-                if carries(c, labels)
-                for name in c.volumes
-            ]
+            return listed_volumes(self._containers.values(), labels)
 
     async def remove_volume(self, name: str) -> None:
         """Conflict for a volume that exists, since its container does; quiet for others."""

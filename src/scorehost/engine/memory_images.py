@@ -107,7 +107,7 @@ class MemoryImages:
                 written.append(f"The command '{rest}' returned a non-zero code: {code}")
                 break
         written = [own_masker().text(line) for line in written]
-        log.write_text("".join(f"{line}\n" for line in written))
+        log.write_text("".join(f"{line}\n" for line in written), encoding="utf-8")
         if code:
             lines = "\n".join(f"    {line}" for line in written[-15:])
             raise EngineRefused(f"{written[-1]}\nThe last lines of the build:\n{lines}", status=0)

@@ -27,6 +27,9 @@ UPLOADED = (EVALUATION, TASK, TOOLS, ARTIFACTS, WORKSPACE)
 EXEC_HOME = "/tmp"  # noqa: S108 - inside the container
 
 FIRST_USER, LAST_USER = 1 << 20, 1 << 30
+# Where an engine maps the users of containers to a range of the machine's (userns-remap, rootless), it
+# has 65,536 of them.
+FIRST_MAPPED, LAST_MAPPED = 10_000, 65_534
 WAIT = ("sleep", "604800")  # a named host's main process only waits, a week at most
 RUN = ("python3", "-s", RUNNER)
 # Takes a program from its standard input, four bytes of length ahead, and becomes it (scorehost_sdk/feed.py).
@@ -54,9 +57,13 @@ class Users:
     execs: int
 
     @classmethod
-    def fresh(cls, execs: int | None = None) -> Users:
-        """A random pair: kernel limits that count by user (inotify, say) are then nobody else's."""
-        main = FIRST_USER + 2 * secrets.randbelow((LAST_USER - FIRST_USER) // 2)
+    def fresh(cls, execs: int | None = None, *, mapped: bool = False) -> Users:
+        """A random pair: kernel limits that count by user (inotify, say) are then nobody else's.
+
+        `mapped`: the engine maps users, and has those of a small range only.
+        """
+        first, last = (FIRST_MAPPED, LAST_MAPPED) if mapped else (FIRST_USER, LAST_USER)
+        main = first + 2 * secrets.randbelow((last - first) // 2)
         return cls(main, main + 1 if execs is None else execs)
 
 

@@ -181,6 +181,7 @@ class Site:
     starts: anyio.CapacityLimiter | None = None  # how many hosts of all attempts may be starting at a time
     looked: set[Looked] = field(default_factory=set)  # what images were found fit for, all attempts together
     leaving: Leaving | None = None  # removes hosts that have served
+    mapped: bool = False  # the engine maps users
     excused: frozenset[str] = frozenset()  # what an engine need not hold or limit (hosts/confinement.py)
     said: set[str] = field(default_factory=set)
 
@@ -215,20 +216,17 @@ async def made_host(
 
     Raises AttemptFailed: start_failed, start_timeout, engine_lost, changed_input.
     """
-    users = Users.fresh(blueprint.user)
+    users = Users.fresh(blueprint.user, mapped=site.mapped)
     spec = blueprint.container(
         image=image,
         users=users,
         labels=host_labels(job=site.job, slot=site.slot, host=blueprint.name, kept=site.shelter is not None),
         workspace_bytes=workspace_bytes,
     )
-    with (
-        site.timed("start"),
-        blamed(Phase.START, blueprint),
-        anyio.fail_after(blueprint.limits.start_seconds),
-    ):
+    with site.timed("start"), blamed(Phase.START, blueprint):
         said: list[str] = []
-        container = await site.engine.create(spec, said=said.append)
+        async with in_time(site.engine, blueprint.limits.start_seconds):
+            container = await site.engine.create(spec, said=said.append)
     host = Host(site.engine, blueprint, image, users, container, spec.name, site.memory)
     host.shared = tuple(place.target for place in spec.tmpfs if place.mode == SHARED_MODE)
     guarded(host)
@@ -237,9 +235,10 @@ async def made_host(
         with site.timed("start"), blamed(Phase.START, blueprint):
             await look_over(site.engine, host.container, image, host.shared, site.looked)
         if trees:
-            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
+            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
                 sent = archive(trees.items(), blueprint.links, digested=digested)
-                await site.engine.upload(container, spec.workdir, sent)
+                async with in_time(site.engine, UPLOAD_SECONDS):
+                    await site.engine.upload(container, spec.workdir, sent)
         yield host
     finally:
         await _removed(site, host)
@@ -270,8 +269,9 @@ async def started(site: Site, host: Host) -> None:
     """
     seconds = host.blueprint.limits.start_seconds
     async with site.starts or nullcontext():
-        with site.timed("start"), blamed(Phase.START, host.blueprint), anyio.fail_after(seconds):
-            await host.engine.start(host.container)
+        with site.timed("start"), blamed(Phase.START, host.blueprint):
+            async with in_time(host.engine, seconds):
+                await host.engine.start(host.container)
     host.started_at = utc_now()
 
 
@@ -313,6 +313,17 @@ async def _removed(site: Site, host: Host) -> None:
     if scope.cancelled_caught:
         site.warn(lost)
     host.memory.forget(host.container)
+
+
+@asynccontextmanager
+async def in_time(engine: Engine, seconds: float) -> AsyncIterator[None]:
+    """TimeoutError when the block takes longer. Raises EngineTimeout when it is the engine that hangs."""
+    try:
+        with anyio.fail_after(seconds):
+            yield
+    except TimeoutError:
+        await engine.ping()
+        raise
 
 
 class blamed:  # noqa: N801 - reads as a statement

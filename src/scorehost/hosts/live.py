@@ -6,14 +6,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-import anyio
-
 from scorehost.engine.door import Image, Stream
 from scorehost.files.tree import archive
 from scorehost.hosts.blueprint import ROOT, TOOLS, Blueprint
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.feed import feed, is_small, tools_feed
-from scorehost.hosts.host import UPLOAD_SECONDS, Host, Site, attached, blamed, made_host, started
+from scorehost.hosts.host import UPLOAD_SECONDS, Host, Site, attached, blamed, in_time, made_host, started
 from scorehost.hosts.surroundings import missed
 from scorehost.hosts.warm import WarmHosts
 from scorehost.model.failure import Phase
@@ -96,8 +94,9 @@ async def live_host(
         host.started_at = utc_now()  # of its service; it ran idle before, without anything of the attempt
         met(host)
         if not blueprint.fed:
-            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
-                await site.engine.upload(host.container, ROOT, archive(rest.items(), digested=digested))
+            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
+                async with in_time(site.engine, UPLOAD_SECONDS):
+                    await site.engine.upload(host.container, ROOT, archive(rest.items(), digested=digested))
         _next_one(blueprint, warm)
         yield Live(host, ready.stream, after=after)
 

@@ -15,6 +15,7 @@ _MEMORY_V1 = "/sys/fs/cgroup/memory/memory.max_usage_in_bytes"
 _CPU_V1 = "/sys/fs/cgroup/cpuacct/cpuacct.usage"
 _MEMORY_V2 = "/sys/fs/cgroup/memory.peak"
 _CPU_V2 = "/sys/fs/cgroup/cpu.stat"
+_SWAP_V1 = "/sys/fs/cgroup/memory/docker/{}/memory.memsw.max_usage_in_bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,18 @@ async def read_usage(engine: Engine, container: str, user: int, *, running: bool
 
 
 def local_peak(container: str) -> int | None:
-    """The peak memory of a host in bytes, where this machine has its control group; else None."""
+    """The peak of what a host's limit counts, in bytes, where this machine has its control group; else None.
+
+    Under cgroup v1 the limit counts what was swapped out, too.
+    """
     local = _local(container)
-    return None if local is None else local.peak_memory_bytes
+    if local is None or local.peak_memory_bytes is None:
+        return None
+    try:
+        swapped = int(Path(_SWAP_V1.format(container)).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        swapped = 0
+    return max(local.peak_memory_bytes, swapped)
 
 
 def killed_for_memory(container: str) -> int:
@@ -60,7 +70,7 @@ def killed_for_memory(container: str) -> int:
         f"/sys/fs/cgroup/docker/{container}/memory.events",
     ):
         try:
-            rows = dict(line.split() for line in Path(path).read_text().splitlines())
+            rows = dict(line.split() for line in Path(path).read_text(encoding="utf-8").splitlines())
         except (OSError, ValueError):
             continue
         return int(rows.get("oom_kill", 0))
@@ -75,7 +85,7 @@ def crowded_out(container: str) -> int:
         f"/sys/fs/cgroup/docker/{container}/pids.events",
     ):
         try:
-            words = Path(path).read_text().split()
+            words = Path(path).read_text(encoding="utf-8").split()
         except OSError:
             continue
         if words[:1] == ["max"]:
@@ -96,7 +106,7 @@ def _local(container: str) -> Usage | None:
         (f"/sys/fs/cgroup/docker/{container}/memory.peak", f"/sys/fs/cgroup/docker/{container}/cpu.stat"),
     ):
         try:
-            return _parse(Path(memory).read_text() + Path(cpu).read_text())
+            return _parse(Path(memory).read_text(encoding="utf-8") + Path(cpu).read_text(encoding="utf-8"))
         except OSError:
             continue
     return None

@@ -39,7 +39,7 @@ def exit_status(
     unsound = status == "invalidated" or (status == "incomplete" and why == "done")
     errors = any(one.status == "ERROR" for one in attempts)
     below = running.fail_under is not None and (
-        mean_score is None or direction == "mixed" or better(direction, running.fail_under, mean_score)
+        mean_score is None or direction == "mixed" or better(running.fail_under, mean_score, direction)
     )
     fails = running.exit_on == "fail" and gate == "not met"
     told = running.exit_on != "never"

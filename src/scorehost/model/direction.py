@@ -10,7 +10,7 @@ GroupDirection = Literal["maximize", "minimize", "mixed"]
 Range = tuple[float, float]
 
 
-def better(direction: Direction, score: float, than: float) -> bool:
+def better(score: float, than: float, direction: Direction = "maximize") -> bool:
     """Whether `score` is strictly better than another."""
     return score > than if direction == "maximize" else score < than
 

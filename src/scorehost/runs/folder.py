@@ -14,7 +14,7 @@ from scorehost.files.atomic import PARTIAL, disk_errors, write_atomic
 from scorehost.files.removal import remove_tree
 from scorehost.model.ids import JOB_ID, AttemptKey, new_job_id
 from scorehost.model.json import dump
-from scorehost.model.spelling import near
+from scorehost.model.spelling import near, some
 from scorehost.runs.claim import claimed, made_folder
 from scorehost.runs.reader import JOB_FILE, RECORD_BYTES, BadFile, Reader
 
@@ -64,9 +64,13 @@ class JobFolder:
         Raises DiskFull when there is none.
         """
         size = RESERVE_BYTES + parts * RESERVE_PER_PART
-        with disk_errors(self.path, size), (self.path / RESERVE_FILE).open("wb") as stream:
-            os.posix_fallocate(stream.fileno(), 0, size)
-            (self.path / RESERVE_FILE).chmod(0o600)
+        with disk_errors(self.path, size):
+            how = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+            descriptor = os.open(self.path / RESERVE_FILE, how, 0o600)
+            try:
+                os.posix_fallocate(descriptor, 0, size)
+            finally:
+                os.close(descriptor)
 
     def release(self) -> None:
         """Gives that room back."""
@@ -150,7 +154,7 @@ def find_job(out: Path, word: str) -> JobFolder:
     if len(matching) > 1:
         raise UsageError(
             f"{word} begins {len(matching)} jobs of {out}.",
-            hint="Type more of it: " + ", ".join(matching[-5:]),
+            hint=f"Type more of it: {some(matching[::-1])}",
         )
     if matching:
         return _job_at(out / matching[0])

@@ -6,6 +6,7 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from scorehost.files.encoding import require_utf8
 from scorehost.spec import ageval
 from scorehost.spec.bind import bind
 from scorehost.spec.dataset import Dataset, DatasetFile, Task
@@ -43,8 +44,10 @@ def load_dataset(
 
     `profiles`: another file than its profiles.yaml. `gold`: a folder of private gold, `<task_id>/…`, laid
     over the dataset's. `parameters`: laid over each task's own, by key. `only`: ids of the tasks to read; the
-    others are not looked at. Raises `SpecError` with every problem of every file that was read.
+    others are not looked at. Raises `SpecError` with every problem of every file that was read, UsageError
+    where names of files are not UTF-8.
     """
+    require_utf8()
     problems = Problems()
     return _Loading(root, problems, gold, parameters or {}).dataset(profiles, only)
 
@@ -58,8 +61,9 @@ def load_task_dir(
 ) -> Dataset:
     """A dataset with the one task in the folder `path`: read in the dataset above it, else on its own.
 
-    Raises `SpecError` as `load_dataset` does.
+    Raises as `load_dataset` does.
     """
+    require_utf8()
     folder = path.resolve()
     for parent in folder.parents:
         if any(present(parent / name) for name in (DATASET_FILE, ageval.DATASET_FILE)):

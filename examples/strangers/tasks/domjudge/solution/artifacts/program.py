@@ -1,0 +1,2 @@
+number = int(input())
+print(1, number - 1)

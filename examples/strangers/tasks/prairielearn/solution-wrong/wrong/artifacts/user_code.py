@@ -1,0 +1,2 @@
+def smooth(values, window):
+    return values
