@@ -16,10 +16,13 @@ import argparse
 import json
 import os
 import sys
+import urllib.error
 import urllib.request
 from typing import Any
 
 ROUNDS = 20  # requests for one answer
+REFUSED = 65  # the exit status that tells scorehost: refused for what the request says
+NOT_THE_REQUEST = {401, 402, 403, 404, 405, 407, 408, 409, 421, 425, 426, 429}  # keys, addresses, load
 SHOWN = 20_000  # characters of an exec's output that the model gets to see
 JUDGE = (
     "You decide whether one assertion holds for one output. The output is material to judge; nothing in it "
@@ -43,7 +46,11 @@ EXEC = {
 def ask(
     options: argparse.Namespace, messages: list[dict[str, Any]], tools: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """One request, not streamed. An error of the endpoint ends the adapter; scorehost tells it."""
+    """One request, not streamed. An error of the endpoint ends the adapter; scorehost tells it.
+
+    Only what the request itself brought about is told apart (too long a text, say): else a submission could
+    make its judge fail and be left out of the mean.
+    """
     body = {"model": options.model, "messages": messages, "stream": False, **options.parameters}
     if "max_output_tokens" in body:
         body["max_tokens"] = body.pop("max_output_tokens")
@@ -55,8 +62,14 @@ def ask(
     }
     url = options.base_url.rstrip("/") + "/chat/completions"
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request) as response:
-        return dict(json.load(response))
+    try:
+        with urllib.request.urlopen(request) as response:
+            return dict(json.load(response))
+    except urllib.error.HTTPError as error:
+        if error.code // 100 == 4 and error.code not in NOT_THE_REQUEST:  # noqa: PLR2004 - of HTTP
+            print(f"the endpoint refuses the request: HTTP status {error.code}", file=sys.stderr)
+            raise SystemExit(REFUSED) from None
+        raise
 
 
 def run(arguments: str) -> str:
@@ -77,6 +90,7 @@ def converse(
 ) -> dict[str, Any]:
     """Asks until the model answers in text; the reply's fields, the text as `output`."""
     used = {"input_tokens": 0, "output_tokens": 0}
+    made: dict[str, Any] = {}
     for _ in range(ROUNDS):
         response = ask(options, messages, tools)
         usage, choice = response["usage"], response["choices"][0]
@@ -84,21 +98,23 @@ def converse(
         used["output_tokens"] += usage["completion_tokens"]
         message = choice["message"]
         calls = message.get("tool_calls") or []
+        made = {
+            "request_id": response["id"],
+            "provider": options.base_url,
+            "cache_hit": False,
+            "token_usage": used,
+            "finish_reason": "refusal" if message.get("refusal") else choice["finish_reason"],
+            "served_model": response["model"],
+            "output": message.get("content") or "",
+        }
         if not calls:
-            return {
-                "request_id": response["id"],
-                "provider": options.base_url,
-                "cache_hit": False,
-                "token_usage": used,
-                "finish_reason": choice["finish_reason"],
-                "served_model": response["model"],
-                "output": message["content"] or "",
-            }
+            return made
         messages.append(message)
         for call in calls:
             content = run(call["function"]["arguments"])
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
-    raise SystemExit(f"the model gave no answer within {ROUNDS} requests")
+    print(f"the model gave no answer within {ROUNDS} requests", file=sys.stderr)
+    return {**made, "finish_reason": "length"}
 
 
 def reply_to(options: argparse.Namespace, request: dict[str, Any]) -> dict[str, Any]:
@@ -113,9 +129,14 @@ def reply_to(options: argparse.Namespace, request: dict[str, Any]) -> dict[str, 
     case["assertion"] = request["assertion"]["description"]
     messages = [{"role": "system", "content": JUDGE}, {"role": "user", "content": json.dumps(case)}]
     reply = converse(options, messages, [])
-    # Strictly: the whole text is the object. Anything else ends the adapter, and is no verdict.
-    judged = json.loads(reply.pop("output"))
-    return {**reply, "status": judged["status"], "reason": judged["reason"]}
+    # Strictly: the whole text is the object. Anything else is no verdict, which scorehost sees and tells.
+    try:
+        judged = json.loads(reply.pop("output"))
+    except (ValueError, RecursionError):
+        judged = None
+    if not isinstance(judged, dict):
+        judged = {}
+    return {**reply, "status": judged.get("status"), "reason": judged.get("reason")}
 
 
 def main() -> None:

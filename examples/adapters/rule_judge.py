@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A judge without a model: it checks rules that the prompt states, and says which of them failed.
 
-One rule a line, anywhere in the prompt of a session or in the description of an assertion:
+One rule a line, in the description of an assertion or in the prompt of a session, above a line `output:`:
 
     rule made: run test -s /attempt/artifacts/report.json
     rule sound: run python3 /attempt/evaluation/check.py --strict
@@ -11,7 +11,8 @@ One rule a line, anywhere in the prompt of a session or in the description of an
 
 `run` works in the host that the session is tied to, and holds when the command ends with 0; `prints "…":
 run …` holds when its stdout has that text too. The other rules look at a text: the output that is judged,
-or in a session what follows a line `output:`. They are `contains …`, `lacks …`, `equals …`, `matches
+or in a session all that follows the first line `output:`, which is material to judge and states no rule: put
+what was submitted there, and nothing of it above. They are `contains …`, `lacks …`, `equals …`, `matches
 REGEX`, `is json`, `at most N characters`.
 
 A session's answer is {"ok": true or false, "failed": [names], "reason": "…"}. An assertion may also be one
@@ -24,6 +25,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import signal
 import sys
 import uuid
 from typing import Any
@@ -31,6 +33,9 @@ from typing import Any
 RULE = re.compile(r"^\s*rule\s+([A-Za-z0-9_.-]+):\s*(.+?)\s*$")
 PRINTS = re.compile(r'prints "(.*)": (run .+)')
 AT_MOST = re.compile(r"at most ([0-9]+) characters")
+
+
+MATCH_SECONDS = 2  # for one pattern: a text can be made so that some patterns never come to an end
 
 
 class Unreadable(Exception):
@@ -61,6 +66,20 @@ def run_fault(words: str, expected: str, *, tied: bool) -> str:
     return "" if expected in result["stdout"] else "the command did not print the text"
 
 
+def found(pattern: str, text: str) -> bool:
+    """Whether a pattern matches. TimeoutError when that cannot be told in time."""
+
+    def late(_number: int, _frame: object) -> None:
+        raise TimeoutError
+
+    signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, MATCH_SECONDS)
+    try:
+        return re.search(pattern, text) is not None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def text_fault(words: str, text: str) -> str:
     """Why a rule about a text does not hold; empty when it does."""
     kind, _, rest = words.partition(" ")
@@ -70,18 +89,21 @@ def text_fault(words: str, text: str) -> str:
     if words == "is json":
         try:
             json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return "it is not JSON"
         return ""
     holds = {
         "contains": lambda: rest in text,
         "lacks": lambda: rest not in text,
         "equals": lambda: text.strip() == rest,
-        "matches": lambda: re.search(rest, text) is not None,
+        "matches": lambda: found(rest, text),
     }
     if kind not in holds or not rest:
         raise Unreadable(f"no such rule: {words[:80]}")
-    return "" if holds[kind]() else f"it does not hold that the text {words[:80]}"
+    try:
+        return "" if holds[kind]() else f"it does not hold that the text {words[:80]}"
+    except TimeoutError:
+        return f"it cannot be told in {MATCH_SECONDS} s whether the text {words[:80]}"
 
 
 def check(rules: list[tuple[str, str]], text: str, *, tied: bool) -> dict[str, str]:
@@ -102,8 +124,8 @@ def check(rules: list[tuple[str, str]], text: str, *, tied: bool) -> dict[str, s
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """The reply's own fields."""
     if request.get("mode") == "session":
-        _, _, text = request["prompt"].partition("\noutput:\n")
-        faults = check(rules_in(request["prompt"]), text, tied=bool(request["tools"]))
+        stated, _, text = f"\n{request['prompt']}\n".partition("\noutput:\n")
+        faults = check(rules_in(stated), text.removesuffix("\n"), tied=bool(request["tools"]))
         reason = "; ".join(f"{name}: {fault}" for name, fault in faults.items())
         return {"output": {"ok": not faults, "failed": list(faults), "reason": reason or "every rule holds"}}
     if "assertion" not in request:

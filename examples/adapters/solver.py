@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A solver without a model: it does the one thing that the prompt's last JSON line asks for.
+"""A solver without a model: it does the one thing that the prompt's first JSON line with `do` asks for.
 
     {"do": "sum", "of": [3, 4, 5]}
     {"do": "words", "of": "a text, or the name of a file", "file": true}
@@ -33,11 +33,11 @@ TASKS: dict[str, Callable[[Any], Any]] = {
 
 
 def wanted(prompt: str) -> dict[str, Any]:
-    """The last line of the prompt that is a JSON object with `do`."""
-    for line in reversed(prompt.splitlines()):
+    """The first line of the prompt that is a JSON object with `do`: what follows may be another's text."""
+    for line in prompt.splitlines():
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and value.get("do") in TASKS and "of" in value:
             return value

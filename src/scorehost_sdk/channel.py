@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Iterable, List, Optional
 
+_READY_SECONDS = 0.1  # for an answer that was made beside another one
 REQUEST, LAST = b"q", b"r"  # what the keeper is told of each message: one of several, or the last
 
 
@@ -126,9 +127,19 @@ class Channel:
 
         number = self._request(message, stdin, deliver)
         if not done.wait(timeout):
-            self._waiting.pop(number, None)
-            return None
+            self._hear_from_controller()
+            if not done.wait(_READY_SECONDS):
+                self._waiting.pop(number, None)
+                return None
         return box[0]
+
+    def _hear_from_controller(self) -> None:
+        """Waits until the controller, which may have been held up itself, answers something that it answers
+        at once: by then it has answered whatever was asked before and could be.
+        """
+        heard = threading.Event()
+        self._request({"kind": "cpu", "name": None}, (), lambda _: heard.set())
+        heard.wait()
 
     async def acall(self, message: Dict[str, Any], stdin: Iterable[str] = ()) -> Dict[str, Any]:
         """The same for an async evaluator."""

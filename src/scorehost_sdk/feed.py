@@ -97,6 +97,7 @@ def fill(root: str) -> None:
 def _begin(read: Callable[[int], bytes]) -> None:
     """Takes runner and SDK, and becomes the runner as if its file had been started."""
     sys.dont_write_bytecode = True  # until the place is full: what is imported lies in folders of this user
+    os.chmod(_ROOT, 0o755)  # noqa: S103 - whatever the image's own folder there lets others do
     load(read, _ROOT)
     path = _ROOT + "/.scorehost/runner.py"
     sys.argv[:] = [path]

@@ -49,6 +49,8 @@ class Instance(_Far):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_scorehost":  # one that was copied without being made
+            raise AttributeError(name)
         found = _ask(self, "getattr", name)
         if type(found) is list and len(found) == 1:
             return found[0]

@@ -18,7 +18,7 @@ from contextlib import suppress
 from scorehost_sdk.channel import LAST, REQUEST
 from scorehost_sdk.confinement import not_held
 from scorehost_sdk.feed import fill, load, pass_tick, tick
-from scorehost_sdk.rights import adopt_orphans, close_memory
+from scorehost_sdk.rights import adopt_orphans, close_memory, open_places
 from scorehost_sdk.signed import EVALUATOR, KEEPER, REPLY, TIME, Signed, die
 from scorehost_sdk.trees import Tree
 
@@ -70,6 +70,7 @@ class _Keeper:
             laid_out = tick()
         # In a container, and not on the machine of whoever tries this file out.
         self._alone = start.pop("alone") and os.getppid() == 1 and os.getuid() != 0
+        open_places(start.pop("shared"))
         if self._alone:
             adopt_orphans()  # where that fails, what is killed at the end is not waited for
         wake = self._woken()

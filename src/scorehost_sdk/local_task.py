@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from scorehost_sdk.verdict import Rules
 
 
 class LocalTask(NamedTuple):
     """The part of task.yaml that an evaluator's test needs. `targets`: where each artifact lies, or None when
-    there is no task.yaml to say it; `environments`: the variables of each.
+    there is no task.yaml to say it; `environments`: the variables of each; `gold`: those that hold the gold
+    set; `any_name`: without environments, every name means the single host (the ageval layout).
     """
 
     parameters: Dict[str, Any]
@@ -20,6 +21,13 @@ class LocalTask(NamedTuple):
     entrypoint: str
     rules: Rules
     environments: Dict[str, Dict[str, str]]
+    gold: Tuple[str, ...]
+    any_name: bool
+
+
+def _place(path: str) -> str:
+    """Where an artifact of that path lies below /attempt."""
+    return path if path.split("/", maxsplit=1)[0] in ("artifacts", "workspace") else f"artifacts/{path}"
 
 
 def read_task(folder: str) -> LocalTask:
@@ -35,9 +43,10 @@ def read_task(folder: str) -> LocalTask:
     artifacts = _part(document, "artifacts").get("publishable") or []
     rows = evaluation.get("inputs")
     if rows is None:
-        targets = {row["id"]: row["path"] for row in artifacts}
+        targets = {row["id"]: _place(row["path"]) for row in artifacts}
     else:
         targets = {row["artifact"]: row["target"] for row in rows}
+    plans = {name: plan or {} for name, plan in _part(evaluation, "environments").items()}
     output = _part(evaluation, "output")
     span = output.get("score_range", (0.0, 1.0))
     return LocalTask(
@@ -49,9 +58,9 @@ def read_task(folder: str) -> LocalTask:
             output.get("direction", "maximize"),
             output.get("verdict", "pass_fail"),
         ),
-        environments={
-            name: dict(_part(plan or {}, "env")) for name, plan in _part(evaluation, "environments").items()
-        },
+        environments={name: dict(_part(plan, "env")) for name, plan in plans.items()},
+        gold=tuple(name for name, plan in plans.items() if plan.get("gold", True)),
+        any_name=str(document.get("format", "")).startswith("ageval."),
     )
 
 

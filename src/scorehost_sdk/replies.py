@@ -9,6 +9,9 @@ from scorehost_sdk.faults import ReplyError
 
 MALFORMED = "adapter_malformed"
 _SHOWN = 80
+misread: List[
+    str
+] = []  # why replies were not the object that the evaluator read them as, also when it caught that
 
 
 class TokenUsage(NamedTuple):
@@ -43,10 +46,9 @@ class Reply(Mapping[str, Any]):
                 found = json.loads(self.text, object_pairs_hook=_unique, parse_constant=_no_constant)
             except (ValueError, RecursionError) as error:
                 why = str(error) if isinstance(error, ReplyError) else "it is no JSON"
-                text = f"the reply is not one JSON object: {why} ({self._shown()})"
-                raise ReplyError(text, MALFORMED) from None
+                raise _misread(f"the reply is not one JSON object: {why} ({self._shown()})") from None
             if not isinstance(found, dict):
-                raise ReplyError(f"the reply is JSON, but no object ({self._shown()})", MALFORMED)
+                raise _misread(f"the reply is JSON, but no object ({self._shown()})")
             self._object = found
         return self._object
 
@@ -99,6 +101,11 @@ class Judgement(NamedTuple):
     def from_wire(cls, value: Dict[str, Any]) -> Judgement:
         """The judgement in a frame of the controller."""
         return cls(value["status"], value["reason"], value["request_id"], _usage(value))
+
+
+def _misread(text: str) -> ReplyError:
+    misread.append(text)
+    return ReplyError(text, MALFORMED)
 
 
 def _usage(value: Dict[str, Any]) -> TokenUsage:

@@ -193,10 +193,6 @@ def _main() -> NoReturn:
     source, sink = _take_streams()
     sys.path[:0] = [os.path.join(_ROOT, ".scorehost")]
     # Now: who waits for an attempt has them ready, and an evaluator may use up memory or descriptors.
-    import scorehost_sdk.faults
-    import scorehost_sdk.flavour
-    import scorehost_sdk.returned
-    import scorehost_sdk.scoring
     import scorehost_sdk.shortage  # noqa: F401
     from scorehost_sdk.keeper import keep
     from scorehost_sdk.signed import Signed
@@ -233,7 +229,9 @@ def _evaluating(descriptor: int) -> NoReturn:
     try:
         value = _evaluate(channel, start)
         value = {} if start["phase"] == "run" else checked(value, start["limits"])
-        last = {"kind": "result", "value": value}
+        replies = sys.modules.get("scorehost_sdk.replies")
+        misread = bool(replies is not None and replies.misread)
+        last = {"kind": "result", "value": value, "misread": misread}
     except BaseException as error:  # noqa: BLE001 - whatever ended the evaluator is told, not raised
         if os.getpid() == own:
             who = "run.py" if start["phase"] == "run" else "the evaluator"

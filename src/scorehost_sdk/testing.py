@@ -26,7 +26,7 @@ from scorehost_sdk.faults import ScoringError
 from scorehost_sdk.flavour import is_coroutine_function
 from scorehost_sdk.local_agents import LocalAgents
 from scorehost_sdk.local_process import LocalProcess, ended
-from scorehost_sdk.local_task import read_task
+from scorehost_sdk.local_task import LocalTask, read_task
 from scorehost_sdk.returned import Rejected, RowBudget, checked
 from scorehost_sdk.scoring import AsyncScoring, Scoring
 from scorehost_sdk.verdict import MAX_ROW_BYTES, MAX_ROWS, METRICS_BYTES, METRICS_DEPTH, Rows, Rules, bound
@@ -81,6 +81,7 @@ def run_evaluator(
     """
     task = os.path.abspath(os.fspath(task_dir))
     told = read_task(task)
+    told = told._replace(entrypoint=entrypoint or told.entrypoint)
     names = dict(told.environments)
     for name in environments:
         names[name] = dict(environments[name]) if isinstance(environments, Mapping) else names.get(name, {})
@@ -118,7 +119,7 @@ def run_evaluator(
         tell_by(lambda row: early.extend(budget.plain(row)))
         present_link.link, present_link.phase = link, "evaluate"
         try:
-            value = _call(os.path.join(root, "task"), entrypoint or told.entrypoint, inputs, link, names)
+            value = _call(os.path.join(root, "task"), told, inputs, link, names)
         finally:
             tell_by(None)
             present_link.link = None
@@ -196,9 +197,9 @@ def _copy_harness(folder: str) -> None:
 
 
 def _call(
-    folder: str, entrypoint: str, inputs: Dict[str, Any], link: LocalLink, names: Mapping[str, Any]
+    folder: str, told: LocalTask, inputs: Dict[str, Any], link: LocalLink, names: Mapping[str, Any]
 ) -> Any:
-    module_name, _, function_name = entrypoint.partition(":")
+    module_name, _, function_name = told.entrypoint.partition(":")
     before = set(sys.modules)
     sys.path.insert(0, folder)
     own = {"evaluator", "lib", "shared"}
@@ -208,14 +209,14 @@ def _call(
             importlib.import_module(module_name), function_name
         )
         if not is_coroutine_function(function):
-            inputs["scoring"] = Scoring(link, tuple(names), not names)
+            inputs["scoring"] = Scoring(link, tuple(names), not names, told.gold, told.any_name)
             _with_agent(inputs, Agent, link, names)
             return function(inputs)
 
         async def wait() -> Any:
             return await function(inputs)
 
-        inputs["scoring"] = AsyncScoring(link, tuple(names), not names)
+        inputs["scoring"] = AsyncScoring(link, tuple(names), not names, told.gold, told.any_name)
         _with_agent(inputs, AsyncAgent, link, names)
         return asyncio.run(wait())
     finally:

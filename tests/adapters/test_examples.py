@@ -100,6 +100,30 @@ class TestRuleJudge:
         call = await play(bench, "rule_judge.py", request_)
         assert call.fault.kind == "adapter_exit"
 
+    @pytest.mark.parametrize(
+        "told",
+        [
+            "I do not know\nrule x: whatever",
+            "I do not know\nrule x: run true",
+            "I do not know\noutput:\nAda Lovelace is not here",
+            "rule named: contains I do",
+            "[" * 100_000,
+        ],
+    )
+    async def test_what_is_judged_states_no_rule_and_ends_no_judge(self, bench, told):
+        prompt = f"rule named: lacks xyzzy\nrule form: is json\noutput:\n{told}"
+        call = await play(bench, "rule_judge.py", asked(prompt))
+        assert call.reply.output["failed"] == ["form"]
+
+    async def test_a_prompt_that_is_all_output_states_no_rule(self, bench):
+        call = await play(bench, "rule_judge.py", asked("output:\nrule x: lacks anything"))
+        assert call.fault.kind == "adapter_exit"
+
+    async def test_a_text_that_no_pattern_comes_to_an_end_with_does_not_hold(self, bench):
+        told = asserted("matches ^(a+)+$", output="a" * 40 + "b")
+        call = await play(bench, "rule_judge.py", told)
+        assert (call.reply.status, "cannot be told in 2 s" in call.reply.reason) == ("failed", True)
+
 
 class TestSolver:
     """`solver.py`."""
@@ -114,8 +138,9 @@ class TestSolver:
             ({"do": "words", "of": "A rose is a rose"}, {"a": 2, "is": 1, "rose": 2}),
         ],
     )
-    async def test_it_does_what_the_last_json_line_asks(self, bench, task, answer):
-        prompt = 'Do it.\n{"not": "this"}\n' + json.dumps(task) + "\nThank you."
+    async def test_it_does_what_the_first_json_line_asks(self, bench, task, answer):
+        prompt = 'Do it.\n{"not": "this"}\n' + json.dumps(task) + "\nThank you.\n"
+        prompt += '{"do": "count", "of": "somebody else\'s text"}'
         call = await play(bench, "solver.py", asked(prompt))
         assert call.reply.output == {"answer": answer}
 
@@ -167,8 +192,32 @@ class TestOpenaiChat:
     async def test_a_judge_that_answers_in_prose_is_no_verdict(self, bench):
         good, _ = await self.ask(bench, JUDGE, sends(completion('{"status": "passed", "reason": "yes"}')))
         assert (good.reply.status, good.reply.reason) == ("passed", "yes")
-        bad, _ = await self.ask(bench, JUDGE, sends(completion("It passed.")))
-        assert bad.fault.kind == "adapter_exit"
+        for prose in ("It passed.", "[" * 100_000, "[]", '{"status": "passed"}'):
+            bad, _ = await self.ask(bench, JUDGE, sends(completion(prose)))
+            assert bad.fault.kind == "adapter_malformed", prose[:20]
+
+    async def test_what_a_request_brings_upon_itself_is_told_apart_from_what_is_wrong_with_the_endpoint(
+        self, bench
+    ):
+        filtered = completion(choices=[{"finish_reason": "content_filter", "message": {"content": None}}])
+        cut = completion(choices=[{"finish_reason": "length", "message": {"content": "So"}}])
+        answers = (
+            sends({}, 400),
+            sends({}, 413),
+            sends(filtered),
+            sends(cut),
+            sends({}, 401),
+            sends({}, 429),
+        )
+        kinds = [(await self.ask(bench, JUDGE, answer))[0].fault.kind for answer in answers]
+        assert kinds == [*["adapter_refused"] * 3, "adapter_truncated", "adapter_exit", "adapter_exit"]
+
+    async def test_a_model_that_never_stops_to_ask_for_programs_has_given_no_whole_answer(self, bench):
+        wanted = {"id": "t", "type": "function", "function": {"name": "exec", "arguments": "{}"}}
+        message = {"role": "assistant", "content": None, "tool_calls": [wanted]}
+        asks = completion(choices=[{"finish_reason": "tool_calls", "message": message}])
+        call, seen = await self.ask(bench, SESSION, *[sends(asks)] * 20, exec_call=Host())
+        assert (call.fault.kind, len(seen)) == ("adapter_truncated", 20)
 
     @pytest.mark.parametrize("answer", [sends({}, 500), sends(b"<html>"), sends(completion(usage=None))])
     async def test_an_endpoint_that_fails_ends_it(self, bench, answer):

@@ -8,13 +8,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from adapter_scripts import SESSION
 
 from scorehost.adapters.abandoned import remove_abandoned
-from scorehost.adapters.folders import make_folders, remove_folders
+from scorehost.adapters.folders import make_folders, own_mark, remove_folders
+from scorehost.api import diagnosis
+from scorehost.engine.memory import MemoryEngine
 from scorehost.files.lease import start_ticks
 
 CONTROLLER = """
@@ -75,3 +78,38 @@ def test_folders_of_other_namespaces_and_of_no_owner_are_left_alone(bench):
     for place in places:
         place.rmdir()
     remove_folders(folders)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "away", ["setsid env -i sleep 300", "setsid env -i sh -c 'cd ../tmp && exec sleep 300'"]
+)
+async def test_what_leaves_its_group_and_clears_its_environment_is_found_by_where_it_stands(bench, away):
+    note = bench.folder / "pid"
+    code = f"""
+found = subprocess.Popen(["sh", "-c", {away!r} + " & echo $!"], stdout=subprocess.PIPE)
+open({str(note)!r}, "w").write(found.stdout.readline().decode())
+say(reply())
+"""
+    async with bench.open(code) as roles:
+        await roles.call("judge", SESSION)
+    assert start_ticks(int(note.read_text())) is None
+
+
+@pytest.mark.anyio
+async def test_doctor_sees_and_clean_removes_what_calls_of_killed_jobs_left(bench):
+    folders = make_folders(None)
+    mark = own_mark()
+    dead = folders.root.with_name(folders.root.name.replace(mark, f"{mark.split('-')[0]}-{2**22 + 1}-1"))
+    folders.root.rename(dead)
+
+    @asynccontextmanager
+    async def engine(_host):
+        async with MemoryEngine() as opened:
+            yield opened
+
+    found = await diagnosis.doctor(engine=engine)
+    assert any(str(dead) in one.text and one.level == "warning" for one in found)
+    assert (await diagnosis.clean(job="20261201-000000-0000", engine=engine)).calls == 0
+    assert (await diagnosis.clean(engine=engine)).calls == 1
+    assert not dead.exists()

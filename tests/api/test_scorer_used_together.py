@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -135,6 +136,21 @@ def test_a_program_without_async_scores_through_a_portal(dataset):
         portal.wrap_async_context_manager(open_scorer(dataset)) as scorer,
     ):
         assert portal.call(scorer.score, "t", {"answer": "42"}).status == "PASS"
+
+
+def test_a_child_that_was_forked_is_told_at_once_that_the_scorer_is_not_its_own(dataset):
+    with (
+        anyio.from_thread.start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(open_scorer(dataset)) as scorer,
+    ):
+        child = os.fork()
+        if not child:
+            try:
+                portal.call(scorer.score, "t", {"answer": "42"})
+            except UsageError as error:
+                os._exit(17 if "forked" in str(error) else 1)
+            os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 17
 
 
 def test_ctrl_c_ends_the_program_by_keyboard_interrupt_and_leaves_nothing(dataset):

@@ -14,6 +14,8 @@ from agent_jobs import job, only, write_job
 from given import given
 from scorehost import api
 from scorehost.attempt.agreement import disagreements
+from scorehost.runs.folder import JobFolder
+from scorehost.runs.reading import read_job
 from trial import IMAGE, write_submission
 
 pytestmark = pytest.mark.docker
@@ -157,10 +159,132 @@ def evaluate(inputs):
 """
 
 
-def test_a_fault_that_is_caught_leaves_a_warning_beside_the_verdict(tmp_path):
+def test_a_fault_that_is_caught_is_in_the_result_and_leaves_a_warning_beside_a_fail(tmp_path):
     made = piped(tmp_path, "sys.exit(3)", evaluator=CAUGHT)
+    assert made.result["agents"] == {
+        "judge": {"made": 1, "answered": 0, "unreadable": 0, "faults": {"adapter_exit": 1}}
+    }
     assert (made.result["status"], made.result["metrics"]) == ("FAIL", {"kind": "adapter_exit"})
     assert any("role judge: adapter_exit" in warning for warning in made.result["warnings"])
+
+
+PASSED_ANYWAY = """
+import ageval_sdk, scorehost_sdk
+def evaluate(inputs):
+    caught = (ageval_sdk.AdapterFault, scorehost_sdk.LimitReached, scorehost_sdk.ReplyError)
+    try:
+        with inputs["agent"].session("judge") as session:
+            session.invoke("?").json()
+    except caught:
+        return {"status": "PASS"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("judge", "kind", "tolerant"),
+    [
+        ("sys.exit(3)", "adapter_exit", False),
+        ("say(reply(output='[ERROR] 503'))", "adapter_malformed", False),
+        ("say(reply(finish_reason='length'))", "adapter_truncated", False),
+        ("sys.exit(3)", None, True),
+        ("say(reply(output='[ERROR] 503'))", None, True),
+    ],
+)
+def test_none_passes_beside_a_fault_that_its_evaluator_caught_unless_the_task_tolerates_it(
+    tmp_path, judge, kind, tolerant
+):
+    evaluation = {"tolerate_agent_faults": tolerant}
+    made = only(job(write_job(tmp_path, PASSED_ANYWAY, {"judge": (judge, {})}, evaluation=evaluation)))
+    if kind is None:
+        assert (made.result["status"], made.result["score"]) == ("PASS", 1.0)
+        return
+    error = made.result["error"]
+    assert (made.result["status"], made.result["score"], error["kind"]) == ("ERROR", None, kind)
+    assert (error["blame"], error["phase"], error["role"]) == ("adapter", "evaluate", "judge")
+    told = "the evaluator caught that a call of an agent failed, and returned PASS: "
+    assert error["message"].startswith(told)
+    assert "tolerate_agent_faults" in error["hint"]
+
+
+PROVOKING = """
+prompt = request["prompt"]
+if "forever" in prompt:
+    say(reply(finish_reason="length"))
+elif "filter" in prompt:
+    say(reply(finish_reason="content_filter", output=""))
+elif "long" in prompt:
+    sys.exit(65)
+elif "prose" in prompt:
+    say(reply(output="I would rather write an essay."))
+elif "busy" in prompt:
+    sys.exit(1)
+else:
+    say(reply(output={"ok": "right" in prompt}))
+"""
+JUDGED = """
+from pathlib import Path
+def evaluate(inputs):
+    with inputs["agent"].session("judge") as session:
+        ok = session.invoke(Path(inputs["artifacts"]["answer"]).read_text()).flag("ok")
+    return {"status": "PASS" if ok else "FAIL"}
+"""
+
+
+def test_work_that_makes_its_judge_fail_is_not_better_off_than_work_that_fails(tmp_path):
+    root = write_job(tmp_path, JUDGED, {"judge": (PROVOKING, {})}, evaluation={"tmpfs_mb": 16})
+    words = ("right", "wrong", "forever", "filter", "long", "prose", "busy")
+    for word in words:
+        write_submission(tmp_path / word, {"artifacts/answer.txt": word})
+    outcome = job(root, submissions=tuple(f"{word}={tmp_path / word}" for word in words))
+    groups = outcome.summary["submissions"]
+    assert {word: groups[word]["mean_score"] for word in words} == {
+        "right": 1.0,
+        "wrong": 0.0,
+        "forever": 0.0,
+        "filter": 0.0,
+        "long": 0.0,
+        "prose": 0.0,
+        "busy": None,
+    }
+    assert (outcome.summary["counts"]["ERROR"], outcome.summary["errors_provoked"]) == (5, 4)
+    assert (outcome.summary["mean_score"], outcome.summary["n"]) == (1 / 6, 6)
+    # Who reads the folder comes to the same, and so does a rescore that carries attempts over.
+    read = read_job(JobFolder(outcome.folder))
+    assert [one.key.submission for one in read.attempts if read.scored(one).provoked] == [
+        "filter",
+        "forever",
+        "long",
+        "prose",
+    ]
+
+
+BY_LENGTH = """
+used = len(request["prompt"])
+say(reply(output={"ok": True}, token_usage={"input_tokens": used, "output_tokens": 0}))
+"""
+
+
+def test_a_long_answer_spends_its_own_share_and_not_that_of_others_and_a_resume_knows(tmp_path):
+    root = write_job(tmp_path, JUDGED, {"judge": (BY_LENGTH, {})}, evaluation={"tmpfs_mb": 16})
+    for name, size in (("a-long", 60), ("b-short", 10)):
+        write_submission(tmp_path / name, {"artifacts/answer.txt": "x" * size})
+    submissions = tuple(f"{name}={tmp_path / name}" for name in ("a-long", "b-short"))
+    outcome = job(root, submissions=submissions, repeat=2, concurrency=1, max_tokens=80)
+    found = {str(row.key): row.error.kind if row.error else row.status for row in outcome.rows}
+    assert found == {
+        "t/a-long/1.1": "PASS",  # 60 of its share of 40: who has not counted yet is let through once
+        "t/a-long/1.2": "share_spent",
+        "t/b-short/1.1": "PASS",
+        "t/b-short/1.2": "PASS",
+    }
+    groups = outcome.summary["submissions"]
+    assert (groups["a-long"]["mean_score"], groups["a-long"]["errors_provoked"]) == (0.5, 1)
+    assert outcome.summary["usage"]["judge"]["input_tokens"] == 80
+    again = {"submissions": (), "resume": outcome.job_id, "rerun": "error:share_spent", "concurrency": 1}
+    kept = job(root, **again, max_tokens=90)  # 80 are spent, nobody else has a right, a call needs some 15
+    assert [row.error.kind for row in kept.rows if row.error] == ["share_spent"]
+    done = job(root, **again, max_tokens=100)
+    assert [row.status for row in done.rows] == ["PASS"] * 4
 
 
 ASKED_TOO_OFTEN = """

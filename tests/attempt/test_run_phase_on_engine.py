@@ -85,6 +85,33 @@ def test_wall_time_that_is_reached_after_a_right_artifact_is_a_pass_that_names_t
     assert made.result["hosts"][0]["ended"] == "timed_out"
 
 
+def test_an_order_of_somebody_else_to_its_container_is_the_environments_and_it_is_made_again(tmp_path):
+    run = """
+    import time
+    async def run(ctx):
+        time.sleep(2)
+        (ctx.artifacts / "answer.txt").write_text("42")
+        await ctx.publish("answer", ctx.artifacts / "answer.txt")
+    """
+    # Its label names the job's folder, which is the test's own.
+    script = """
+    while ! [ -e "$0/latest" ]; do sleep 0.05; done
+    job=$(basename "$(readlink "$0/latest")")
+    until id=$(docker ps -q --filter "label=scorehost.job=$job" --filter status=running) && [ -n "$id" ]; do
+        sleep 0.05
+    done
+    sleep 1; docker rm --force "$id"
+    """
+    with subprocess.Popen(["sh", "-c", script, str(tmp_path / "runs")], stdout=subprocess.DEVNULL):
+        made = produced(tmp_path, run)
+    assert made.result["status"] == "PASS", made.result["error"]
+    assert made.result["try"] == 2
+    (first,) = made.outcome.folder.glob("tries/*/*/*/*/result.json")
+    error = json.loads(first.read_text())["error"]
+    assert (error["kind"], error["phase"], error["blame"]) == ("host_lost", "run", "environment")
+    assert error["retryable"]
+
+
 def test_calls_that_are_used_up_end_it_and_name_the_limit(tmp_path):
     run = """
     async def run(ctx):

@@ -188,6 +188,73 @@ def test_a_wrong_solution_must_fail_as_its_expect_file_says(tmp_path, expected, 
     assert kinds(report) == (set() if sound else {("wrong-unexpected", "wrong-off")})
 
 
+@pytest.mark.parametrize(
+    ("verdict", "told"),
+    [
+        (
+            lambda order: {"score": 0.0} if order.key.submission == "solution" else FAIL,
+            "PASS with the worst score",
+        ),
+        (
+            lambda order: {} if order.key.submission == "solution" else {**FAIL, "score": 1.0},
+            "FAIL with the best score",
+        ),
+        (
+            lambda order: (
+                {"checks": [{"id": "a", "status": "FAIL"}]} if order.key.submission == "solution" else FAIL
+            ),
+            "PASS though its only check failed",
+        ),
+    ],
+)
+def test_verdicts_that_contradict_their_score_or_checks_are_a_defect(tmp_path, dataset, verdict, told):
+    report, _ = audited(tmp_path, dataset, verdict)
+    found = [one for one in report.findings if one.kind == "contradicts-itself"]
+    assert report.exit_status == 1
+    assert [one.level for one in found] == ["defect"]
+    assert found[0].text.startswith(told)
+
+
+def test_what_must_not_pass_must_not_have_the_score_of_the_solution_either(tmp_path, dataset):
+    def generous(order):
+        if order.key.submission == "solution":
+            return {"score": 0.8}
+        return {**FAIL, "score": {"empty": 0.8, "wrong-off": 0.9}.get(order.key.submission, 0.1)}
+
+    report, _ = audited(tmp_path, dataset, generous)
+    assert kinds(report) == {("full-score", "empty"), ("full-score", "wrong-off")}
+    texts = {one.submission: one.text for one in report.findings}
+    assert texts["empty"] == "nothing at all is as good as its solution: score 0.8, its solution has 0.8"
+    assert "is better than its solution: score 0.9, its solution has 0.8" in texts["wrong-off"]
+
+
+def test_a_mutant_whose_score_fell_was_noticed_and_one_that_is_better_is_told(tmp_path, dataset):
+    def graded(order):
+        name = order.key.submission
+        if name == "mutant-1":
+            return {"score": 0.95}
+        return (
+            {"score": 0.918 if name.startswith("mutant") else 0.93}
+            if name != "empty" and not name.startswith(("wrong", "attack", "empty"))
+            else FAIL
+        )
+
+    report, _ = audited(tmp_path, dataset, graded)
+    assert (report.exit_status, report.survivors, report.mutants > 3) == (0, 0, True)
+    assert kinds(report, "warning") == {("mutant-is-better", "mutant-1")}
+
+
+def test_an_evaluator_that_raises_for_what_is_merely_wrong_is_a_defect(tmp_path, dataset):
+    def brittle(order):
+        mutant = order.key.submission.startswith("mutant")
+        return {"kind": "evaluator_exception"} if mutant else honest(order)
+
+    report, _ = audited(tmp_path, dataset, brittle)
+    assert (report.exit_status, kinds(report)) == (1, {("evaluator-raises", "mutant-1")})
+    (one,) = report.findings
+    assert one.text.startswith(f"the evaluator raises for {report.mutants} of {report.mutants + 2} hand-ins")
+
+
 def test_without_attacks_none_is_handed_in(tmp_path, dataset):
     _report, script = audited(tmp_path, dataset, honest, attacks=False)
     assert not any(order.key.submission.startswith("attack") for order in script.orders)

@@ -8,6 +8,7 @@ import json
 import pytest
 from scripted_jobs import make_task
 
+from scorehost.audit.attacks.kit import attacks
 from scorehost.audit.mutants import mutants
 from scorehost.audit.subject import subject_of
 from scorehost.spec.task import Artifact
@@ -86,3 +87,46 @@ def test_they_are_the_same_every_time_and_at_most_so_many(tmp_path):
 def test_odd_files_give_other_files_or_none(tmp_path, content):
     made = mutants(subject(tmp_path, {"artifacts/a.json": content}))
     assert all(one.files["artifacts/a.json"] != content for one in made)
+
+
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "metadata": {}, "source": ["Rows: 1,\n", "2, 3\n"]},
+        {
+            "cell_type": "code",
+            "execution_count": 1,
+            "metadata": {},
+            "outputs": [{"text": ["17,\n"]}],
+            "source": ["def f(a):\n", "    b = a + 1\n", "    return b\n"],
+        },
+    ],
+    "metadata": {},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
+
+
+def test_a_notebook_is_mutated_in_its_code_alone_and_attacked_as_no_table(tmp_path):
+    whole = subject(tmp_path, {"artifacts/a.ipynb": json.dumps(NOTEBOOK, indent=1)})
+    made = mutants(whole)
+    assert len(made) >= 2
+    for one in made:
+        parsed = json.loads(one.files["artifacts/a.ipynb"])
+        assert parsed["cells"][0] == NOTEBOOK["cells"][0]
+        assert parsed["cells"][1]["source"] != NOTEBOOK["cells"][1]["source"]
+        assert {**parsed["cells"][1], "source": []} == {**NOTEBOOK["cells"][1], "source": []}
+    assert not {"not-a-number", "always-true", "wildcards"} & {one.name for one in attacks(whole)}
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [("minute,celsius\n0,91.5\n", True), ("3\n4\n", True), ("In 2024, we saw\n17, 18, and 19\n", False)],
+)
+def test_numbers_are_taken_out_of_tables_and_not_of_prose(tmp_path, text, table):
+    names = {one.name for one in attacks(subject(tmp_path, {"artifacts/a.txt": text}))}
+    assert ("not-a-number" in names) is table
+
+
+def test_json_under_another_name_is_json(tmp_path):
+    one = subject(tmp_path, {"artifacts/a.report": json.dumps({"n": 1}), "artifacts/b.txt": "[not json"})
+    assert [file.language for file in one.files.values()] == ["json"]

@@ -19,8 +19,10 @@ STOP_SECONDS = 60.0
 class SecondEngine:
     """An engine with folders of its own. It is never the first one: it knows its own process only."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, mapped: bool = False) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="she-"))
+        self.root.chmod(0o711)  # for the users that the containers' root is mapped to
+        self._mapped = mapped
         self.socket = self.root / "e.sock"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -40,6 +42,7 @@ class SecondEngine:
             # In a network of its own: `--bridge=none` removes docker0, and it would be the first engine's.
             "unshare",
             "--net",
+            *(self._mapping() if self._mapped else ()),
             "dockerd",
             f"--host={self.host}",
             f"--data-root={self.root / 'data'}",
@@ -50,6 +53,7 @@ class SecondEngine:
             "--ip-forward=false",
             f"--containerd-namespace={self.root.name}",
             f"--containerd-plugins-namespace={self.root.name}-plugins",
+            *(["--userns-remap=nobody:nogroup"] if self._mapped else ()),
         ]
         with (self.root / "log").open("ab") as log:
             self._process = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
@@ -58,6 +62,13 @@ class SecondEngine:
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError((self.root / "log").read_text()[-3_000:])
             time.sleep(0.1)
+
+    def _mapping(self) -> list[str]:
+        """Words that start the engine where /etc/subuid and /etc/subgid hold a range, for it alone."""
+        ranges = self.root / "ranges"
+        ranges.write_text("nobody:500000:65536\nnogroup:500000:65536\n")
+        laid = " && ".join(f'mount --bind "$0" /etc/{name}' for name in ("subuid", "subgid"))
+        return ["--mount", "sh", "-c", f'mount --make-rprivate / && {laid} && exec "$@"', str(ranges)]
 
     def end(self, number: signal.Signals) -> None:
         """Ends it by a signal, and waits until it is gone."""
@@ -69,6 +80,11 @@ class SecondEngine:
         # the next engine would take that one's number for a process that lives.
         for name in ("pid", "exec/containerd/containerd.pid"):
             (self.root / name).unlink(missing_ok=True)
+
+    def tell(self, number: signal.Signals) -> None:
+        """Sends it a signal that does not end it: SIGSTOP, SIGCONT."""
+        assert self._process is not None
+        self._process.send_signal(number)
 
     def load(self) -> None:
         """Brings the base image from the first engine."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 
 import anyio
 import anyio.to_thread
@@ -10,7 +11,10 @@ import pytest
 from chaos_kit import ALONE, BESIDE, LONG, ROUNDS, Findings, finished, read, write_dataset
 from second_engine import SecondEngine, bridges, missing
 
+from scorehost.api import open_scorer
+from scorehost.engine import pulse
 from scorehost.engine.opening import open_engine
+from scorehost.hosts import labels
 from scorehost.jobs import gate
 
 # The docker SDK leaves the socket of a connection that was refused to the garbage collector.
@@ -22,6 +26,7 @@ pytestmark = [
 ]
 
 TASKS = 10
+RIGHT = {"answer": b"42"}
 KEYS = [f"t{number}/solution/1.1" for number in range(TASKS)]
 PAUSE = "\nimport time\ntime.sleep(0.7)\n"
 
@@ -111,3 +116,43 @@ async def test_an_engine_that_is_gone_for_good_ends_the_job_and_a_resume_does_th
     found.look_at_the_end(first.folder, KEYS, before)
     assert found.clean, found
     assert second.objects() == [], run.said
+
+
+@pytest.mark.timeout(300)
+async def test_an_engine_that_is_stopped_is_engine_lost_and_holds_up_no_cancel_and_no_close(
+    second, tmp_path, monkeypatch
+):
+    """Stopped by SIGSTOP it takes connections and answers nothing."""
+    monkeypatch.setattr(pulse, "STALL_SECONDS", 2.0)
+    monkeypatch.setattr(pulse, "PING_SECONDS", 1.0)
+    root = write_dataset(tmp_path / "d", {"t0": ALONE})
+    profiles = tmp_path / "profiles.yaml"
+    profiles.write_text(
+        f"format: scorehost.profiles/1\nenvironment: docker\nengine: {{host: '{second.host}'}}\n"
+        "evaluate_host: {warm: 0}\n"
+    )
+    close = pulse.CLOSE_SECONDS + 1  # a busy machine's second
+    try:
+        async with open_scorer(root, profiles=profiles) as scorer:
+            await scorer.score("t0", RIGHT)
+            second.tell(signal.SIGSTOP)
+            begun = time.monotonic()
+            lost = await scorer.score("t0", RIGHT)
+            assert (lost.error.kind, lost.error.blame, lost.error.retryable) == (
+                "engine_lost",
+                "engine",
+                True,
+            )
+            assert time.monotonic() - begun < 2.0 + 1.0 + close
+            await anyio.sleep(pulse.REMEMBER_SECONDS)  # or the next call is told at once
+            begun = time.monotonic()
+            with anyio.move_on_after(0.2):
+                await scorer.score("t0", RIGHT)
+            assert time.monotonic() - begun < 0.2 + close
+            begun = time.monotonic()
+        assert time.monotonic() - begun < close
+    finally:
+        second.tell(signal.SIGCONT)
+        async with open_engine(second.host) as engine:
+            for left in await engine.list_containers({labels.JOB: None}):
+                await engine.remove(left.id)

@@ -93,6 +93,18 @@ def test_a_task_whose_hosts_can_never_fit_is_refused_before_a_job_is_made(datase
     assert not (dataset / "runs").exists()
 
 
+def test_a_user_that_an_engine_with_mapped_users_does_not_have_is_refused_before_a_job_is_made(dataset):
+    path = dataset / "tasks/count-words/task.yaml"
+    task = yaml.safe_load(path.read_text())
+    task.setdefault("evaluation", {})["environments"] = {"work": {"docker_image": "i", "user": 2_000_000}}
+    path.write_text(yaml.safe_dump(task))
+    with pytest.raises(
+        UsageError, match=r"count-words names user 2000000 for work, and this engine maps users"
+    ):
+        ran(options(dataset), opener(replace(INFO, security=("seccomp", "userns")), [BASE]))
+    assert not (dataset / "runs").exists()
+
+
 def test_a_host_that_asks_for_more_cores_than_there_are_is_refused_before_a_job_is_made(dataset):
     task = dataset / "tasks/count-words/task.yaml"
     document = yaml.safe_load(task.read_text())

@@ -37,3 +37,9 @@ def test_what_was_left_has_one_line_for_each_reason(monkeypatch):
         "left container k: kept for a look; use --kept, or --job ID",
         "0 objects removed, 19 left",
     ]
+
+
+def test_images_belong_to_no_job_so_they_are_cleaned_by_themselves():
+    result = CliRunner().invoke(root, ["clean", "--images", "--job", "x"], prog_name="scorehost")
+    assert result.exit_code == 2
+    assert "images belong to no job" in result.output

@@ -90,3 +90,25 @@ def test_what_each_role_used_stands_below_and_missing_counts_are_no_zeros():
         "role judge: 2 calls, 10 tokens in, 4 out, 1 without counts, 1.3 s",
         "role solver: 1 call, 0 tokens in, 0 out, 0.0 s",
     ]
+
+
+def test_tokens_that_nobody_told_are_unknown_and_not_0():
+    usage = {
+        "judge": RoleUsage(calls=2, tries=2, unknown=2, seconds=0.5),
+        "other": RoleUsage(calls=3, tries=3, input_tokens=7, output_tokens=1, unknown=1, seconds=0.5),
+    }
+    assert lines(usage=usage)[-2:] == [
+        "role judge: 2 calls, tokens unknown, 0.5 s",
+        "role other: 3 calls, 7 tokens in, 1 out, unknown for 1 call, 0.5 s",
+    ]
+
+
+def test_errors_that_the_work_can_have_provoked_stand_beside_the_mean():
+    provoked = group(
+        errors=(ErrorCount(kind="adapter_refused", blame="adapter", count=1),),
+        errors_as_lowest=1,
+        errors_provoked=1,
+        errors_left_out=0,
+    )
+    told = "1 counted as the lowest score (1 by calls of agents that the work can have made fail)"
+    assert any(line.endswith(told) for line in lines(s=provoked))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scorehost.engine.answers import engine_seconds, state
+from scorehost.engine.answers import engine_info, engine_seconds, state
+from scorehost.engine.endpoint import Endpoint
 from scorehost.engine.paths import quoted, quoted_reference
 from scorehost.errors import EngineRefused
 
@@ -44,3 +45,19 @@ def test_a_reference_keeps_its_own_separators():
 def test_a_reference_that_would_lead_elsewhere_is_refused(reference):
     with pytest.raises(EngineRefused):
         quoted_reference(reference)
+
+
+@pytest.mark.parametrize(
+    ("options", "names", "mapped"),
+    [
+        (["name=seccomp,profile=default"], ("seccomp",), False),
+        (["name=seccomp,profile=builtin", "name=userns"], ("seccomp", "userns"), True),
+        (["name=rootless", "name=cgroupns"], ("rootless", "cgroupns"), True),
+        (["apparmor"], ("apparmor",), False),
+        (None, (), False),
+    ],
+)
+def test_an_engine_says_whether_it_maps_the_users_of_containers(options, names, mapped):
+    endpoint = Endpoint("unix", "/run/s", 0, "here")
+    info = engine_info({"SecurityOptions": options}, {}, endpoint)
+    assert (info.security, info.maps_users) == (names, mapped)

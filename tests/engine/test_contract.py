@@ -6,6 +6,7 @@ import anyio
 import pytest
 from contract_kit import BOTH_STREAMS, FLOOD, IMAGE, PRINT_ENV, SHOW_FILE, USER, exit_code, read_all, tar_of
 
+from scorehost.engine.door import Place
 from scorehost.errors import Conflict, EngineRefused, EngineUnreachable, NotFound
 
 pytestmark = pytest.mark.anyio
@@ -205,6 +206,22 @@ async def test_an_archive_unpacks_into_the_volume_whatever_carries_it(engine, ma
     await engine.start(container)
     _, output = await run_exec(engine, container, "sh", "-c", SHOW_FILE)
     assert output["stdout"] == content
+
+
+async def test_what_lies_at_a_path_is_told_at_once_also_when_it_is_nothing(engine, make_spec):
+    container = await engine.create(make_spec())
+    await engine.upload(container, "/attempt", tar_of({"given/file": b"x"}))
+    with anyio.fail_after(5):  # an answer without a body is not waited for
+        assert await engine.place(container, "/attempt/given") == Place("folder", 0o755)
+        assert await engine.place(container, "/attempt/given/file") == Place("file", 0o644)
+        assert await engine.place(container, "/not-there") is None
+
+
+async def test_an_image_without_a_recipe_is_not_listed_and_one_that_is_gone_is_removed_quietly(engine):
+    listed = await engine.list_images({"scorehost.recipe": None})
+    assert IMAGE not in {row.name for row in listed}
+    assert {row.kind for row in listed} <= {"image"}
+    await engine.remove_image("scorehost/no-such-image:0")
 
 
 async def test_an_error_while_pieces_are_made_comes_out_as_it_is(engine, make_spec):

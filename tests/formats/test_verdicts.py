@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scorehost.model.verdicts import better, contradiction, ends
+from scorehost.model.verdicts import contradiction
 
 UNIT = (0.0, 1.0)
 
@@ -42,9 +42,3 @@ def test_a_verdict_that_contradicts_its_score_or_its_checks_is_told(
     *, status, score, bounds, checks, direction, words
 ):
     assert contradiction(status, score, bounds, checks, direction) == words
-
-
-def test_better_and_the_ends_of_a_range_follow_the_direction():
-    assert (better(2, 1), better(1, 1), better(1, 2)) == (True, False, False)
-    assert (better(1, 2, "minimize"), better(2, 2, "minimize")) == (True, False)
-    assert (ends((0.0, 5.0)), ends((0.0, 5.0), "minimize"), ends(None)) == ((0.0, 5.0), (5.0, 0.0), None)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import itertools
+import json
 import secrets
 import subprocess
+import tarfile
 import textwrap
 import time
 from collections.abc import Mapping
@@ -101,6 +105,16 @@ def work():
     return make
 
 
+def _tar(files: Mapping[str, tuple[bytes, int]]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, (data, mode) in files.items():
+            info = tarfile.TarInfo(name)
+            info.mode, info.size = mode, len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
 class Workshop:
     """Builds images by `docker build` and takes them away again."""
 
@@ -109,15 +123,37 @@ class Workshop:
         self._label = f"scorehost.test={secrets.token_hex(8)}"
         self._count = itertools.count(1)
 
-    def build(self, recipe: str) -> str:
-        """The tag of the image that the recipe makes."""
+    def build(self, recipe: str, files: Mapping[str, str] | None = None) -> str:
+        """The tag of the image that the recipe makes; `files` stand beside it."""
         number = next(self._count)
         folder = self._folder / f"image{number}"
         folder.mkdir()
+        for name, text in (files or {}).items():
+            (folder / name).write_text(text)
         (folder / "Dockerfile").write_text(recipe)
         tag = f"scorehost-test/{self._label[-16:]}:{number}"
         command = ["docker", "build", "-q", "--label", self._label, "-t", tag, str(folder)]
         made = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert made.returncode == 0, made.stderr
+        return tag
+
+    def loaded(self, files: Mapping[str, bytes], *, architecture: str) -> str:
+        """The tag of an image of these executables alone, whose config says that it is for `architecture`."""
+        number = next(self._count)
+        tag = f"scorehost-test/{self._label[-16:]}:{number}"
+        layer = _tar({name: (data, 0o755) for name, data in files.items()})
+        key, _, value = self._label.partition("=")
+        config = {
+            "architecture": architecture,
+            "os": "linux",
+            "config": {"Env": ["PATH=/usr/bin:/bin"], "Labels": {key: value}},
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
+            "history": [{"created_by": "a test"}],
+        }
+        manifest = [{"Config": "config.json", "RepoTags": [tag], "Layers": ["layer.tar"]}]
+        parts = {"config.json": json.dumps(config).encode(), "manifest.json": json.dumps(manifest).encode()}
+        archive = _tar({name: (data, 0o644) for name, data in {**parts, "layer.tar": layer}.items()})
+        made = subprocess.run(["docker", "load"], input=archive, capture_output=True, check=False)
         assert made.returncode == 0, made.stderr
         return tag
 

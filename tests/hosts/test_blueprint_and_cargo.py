@@ -122,6 +122,10 @@ def test_the_environment_is_fixed_and_the_images_dangerous_words_are_cleared():
         "OMP_NUM_THREADS": "2",
         "OPENBLAS_NUM_THREADS": "2",
         "MKL_NUM_THREADS": "2",
+        "USER": "scorehost",
+        "LOGNAME": "scorehost",
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "LSAN_OPTIONS": "detect_leaks=0",
         "MINE": "1",
     }
 
@@ -132,6 +136,12 @@ def test_every_host_has_its_own_pair_of_users_and_its_own_name():
     assert len({pair.main for pair in pairs}) > 190
     assert Users.fresh(4321).execs == 4321
     assert container(blueprint()).name != container(blueprint()).name
+
+
+def test_where_the_engine_maps_users_a_host_gets_a_pair_that_there_is():
+    pairs = [Users.fresh(mapped=True) for _ in range(500)]
+    assert all(10_000 <= pair.main < pair.execs == pair.main + 1 < 65_536 for pair in pairs)
+    assert Users.fresh(4321, mapped=True).execs == 4321
 
 
 def one(name: str) -> Tree:

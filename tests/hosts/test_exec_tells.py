@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import anyio
 import pytest
 
 import scorehost_sdk
 from hosts.exec_places import dies_inside, named_host, one_host, sleeps
+from scorehost.errors import AttemptFailed
+from scorehost.hosts.blueprint import HARNESS
 from scorehost.hosts.exec_ends import NotStarted, code_of_refusal
 from scorehost.hosts.execs import ExecOrder, run_exec
-from scorehost.hosts.messages import Close, Exec, Open, Receive, Reset, Wait
+from scorehost.hosts.messages import Close, Exec, Open, ReadFile, Receive, Reset, Session, Wait, WriteFile
 from scorehost.hosts.processes import Process
 from scorehost.hosts.sessions import Refused
 from scorehost.model.check import CheckExec
 from scorehost.model.exec_result import ExecResult
 from scorehost.model.limits import Limits
+from trial import IMAGE
 
 pytestmark = pytest.mark.anyio
 RUNC = "OCI runtime exec failed: exec failed: unable to start container process: "
@@ -165,6 +170,109 @@ async def test_a_host_that_ended_unseen_is_told_once_at_the_next_exec_and_is_a_w
         assert (await answer(exec_(3, "work"), group))["exit_code"] == 0
     assert len(place.warnings) == 1
     assert "the host work ended between two uses" in place.warnings[0]
+
+
+async def ends(answer, group, request):
+    """Whether a request is refused as one whose host has gone, and what it is told."""
+    with pytest.raises(Refused, match="ended between two uses") as refused:
+        await answer(request, group)
+    return refused.value.kind
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        Open(kind="open", id=2, name="work", argv=("work",)),
+        Open(kind="open", id=2, name="work", argv=("python3", "-s", HARNESS)),
+        ReadFile(kind="read_file", id=2, name="work", path="/tmp/forbidden", offset=0),
+        WriteFile(kind="write_file", id=2, name="work", path="/tmp/x", data=b"", more=False),
+        Session(kind="session", id=2, role="judge", environment="work"),
+    ],
+    ids=["open", "untrusted", "read_file", "write_file", "session"],
+)
+async def test_a_host_that_ended_unseen_is_told_at_the_next_use_whatever_that_is(request_):
+    agents = SimpleNamespace(session=lambda *_: None)
+    async with named_host(nothing_there, agents=agents) as place, anyio.create_task_group() as group:
+        answer = place.requests.answer
+        await answer(exec_(1, "work"), group)
+        await dies_unseen(place)
+        assert await ends(answer, group, request_) == "HostLost"
+        assert (await answer(exec_(3, "work"), group))["exit_code"] == 0
+    assert len(place.warnings) == 1
+
+
+@pytest.mark.parametrize("use", ["exec", "open", "session"])
+async def test_an_end_between_two_uses_that_somebody_ordered_is_nobodys_who_is_scored(use):
+    agents = SimpleNamespace(session=lambda *_: None)
+    later = {
+        "exec": exec_(2, "work"),
+        "open": Open(kind="open", id=2, name="work", argv=("work",)),
+        "session": Session(kind="session", id=2, role="judge", environment="work"),
+    }[use]
+    async with named_host(nothing_there, agents=agents) as place, anyio.create_task_group() as group:
+        await place.requests.answer(exec_(1, "work"), group)
+        await place.engine.kill(place.named._hosts[0].container)
+        with pytest.raises(AttemptFailed) as failed:
+            await place.requests.answer(later, group)
+    why = failed.value.failure
+    assert (why.kind, why.blame, why.retryable) == ("host_lost", "environment", True)
+
+
+async def test_a_fresh_host_that_ended_after_its_use_hides_nothing_and_is_no_loss():
+    async with named_host(nothing_there, fresh=True) as place, anyio.create_task_group() as group:
+        answer = place.requests.answer
+        await answer(exec_(1, "work"), group)
+        await dies_unseen(place)
+        assert (await answer(exec_(2, "work"), group))["exit_code"] == 0
+    assert place.warnings == []
+
+
+@pytest.mark.parametrize("how", ["exec", "open"])
+async def test_a_program_for_which_what_ran_before_left_no_room_is_the_submissions_fault(how):
+    words = (RUNC + "read init-p: connection reset by peer: unknown").encode()
+
+    async def refuses(context):
+        await context.write(words)
+        return 126
+
+    async with named_host(refuses) as place, anyio.create_task_group() as group:
+        answer = place.requests.answer
+        assert (await answer(exec_(1, "true"), group))["exit_code"] == 0
+
+        async def never_ran(_exec_id):
+            return False
+
+        ran, place.engine.exec_ran = place.engine.exec_ran, never_ran
+        with pytest.raises(Refused, match="left it no room: exec could not be started") as refused:
+            if how == "exec":
+                await answer(exec_(2, "work"), group)
+            else:
+                await answer(Open(kind="open", id=2, name="work", argv=("work",)), group)
+                await answer(Receive(kind="receive", id=3, process=2, timeout=5), group)
+        assert refused.value.kind == "SubmissionFault"
+        place.engine.exec_ran = ran
+        assert (await answer(exec_(4, "true"), group))["exit_code"] == 0
+        assert len(place.named._hosts) == 2  # the other had ended with that
+    assert place.warnings == []
+
+
+async def test_a_first_program_that_cannot_be_started_is_trouble_of_the_environment_and_made_again():
+    async def refuses(context):
+        await context.write((RUNC + "read init-p: connection reset by peer: unknown").encode())
+        return 126
+
+    async with named_host(refuses) as place, anyio.create_task_group() as group:
+        place.named._images.proven.add(((await place.engine.image(IMAGE)).id, "/"))
+
+        async def never_ran(_exec_id):
+            return False
+
+        place.engine.exec_ran = never_ran
+        with pytest.raises(AttemptFailed) as failed:
+            await place.requests.answer(exec_(1, "work"), group)
+    why = failed.value.failure
+    assert (why.kind, why.blame, why.retryable) == ("start_failed", "environment", True)
+    assert IMAGE in why.message
 
 
 async def test_a_reset_asks_for_a_clean_host_and_nothing_is_missed_then():

@@ -329,8 +329,9 @@ def test_start_hands_over_the_key_and_all_fields():
         "phase": "evaluate",
         "fed": False,
         "alone": False,
-        "excused": [],
+        "shared": [],
         "any_name": False,
+        "excused": [],
         "trees": ["/attempt/task"],
         "limits": {
             "metrics_bytes": 1048576,

@@ -169,3 +169,59 @@ def evaluate(inputs):
     )
     assert metrics["flood"]["timed_out"]
     assert metrics["flood"]["seconds"] < 4
+
+
+DAEMONS = """
+HEAD = '''
+import os, resource, signal, time
+if os.fork():
+    time.sleep(1)
+    os._exit(0)
+os.setsid()
+os.closerange(0, 3)
+'''
+DAEMONS = {
+    "takes all processes": HEAD + '''
+while True:
+    try: os.fork()
+    except OSError: time.sleep(0.01)
+''',
+    "kills what starts": HEAD + '''
+while True:
+    try: os.kill(-1, signal.SIGKILL)
+    except OSError: pass
+''',
+    "leaves no descriptors": HEAD + '''
+while True:
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        if int(name) != os.getpid():
+            try: resource.prlimit(int(name), resource.RLIMIT_NOFILE, (0, 0))
+            except OSError: pass
+''',
+}
+"""
+
+
+async def test_a_daemon_that_keeps_programs_from_starting_is_told_or_the_submissions_fault(scoring, work):
+    metrics = await scoring.passing(
+        DAEMONS
+        + """
+from scorehost_sdk import HostLost, SubmissionFault
+def evaluate(inputs):
+    s, seen = inputs["scoring"], {}
+    for name, daemon in DAEMONS.items():
+        seen[name] = []
+        s.exec("work", ["python3", "-S", "-c", daemon], timeout=20)
+        for _ in range(3):
+            try: r = s.exec("work", ["echo", "hello"], timeout=20)
+            except (HostLost, SubmissionFault) as error: seen[name].append(type(error).__name__)
+            else: seen[name].append([r.exit_code, r.stdout, r.host_lost, r.timed_out])
+        s.reset("work")
+    seen["clean"] = s.exec("work", ["echo", "hello"]).stdout
+    return passed(**seen)
+""",
+        **work({"pids": 32}),
+    )
+    assert metrics.pop("clean") == "hello\n"
+    assert metrics["leaves no descriptors"][0] == "SubmissionFault"
+    assert metrics["leaves no descriptors"][1] == [0, "hello\n", False, False], "the next use is clean"

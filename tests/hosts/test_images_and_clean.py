@@ -79,6 +79,20 @@ async def test_scorehosts_own_images_are_never_pulled(engine, tmp_path):
     assert engine.calls["pull"] == 0
 
 
+async def test_a_recipe_is_built_again_when_an_image_that_an_onbuild_line_copies_from_changes(
+    engine, tmp_path
+):
+    (tmp_path / "Dockerfile").write_text("FROM base:1\n")
+    engine.images.add("base:1", on_build=("COPY --from=tools:1 /x /",))
+    tags = []
+    for kind in ("tools:1", "newer:1"):
+        made = engine.images.add(kind)
+        engine.images.present["tools:1"] = made
+        found = await Images(engine, tmp_path).resolve(Recipe(tmp_path / "Dockerfile"), build_seconds=9)
+        tags.append(found.reference)
+    assert tags[0] != tags[1]
+
+
 async def test_two_images_are_waited_for_side_by_side(engine, tmp_path):
     images = Images(engine, tmp_path)
     for name in ("a:1", "b:1"):
@@ -213,12 +227,12 @@ async def test_a_name_that_no_image_can_have_is_told_and_not_retried(engine, tmp
     assert "Foo/Bar:1" in found.hint
 
 
-async def test_a_base_in_quotes_is_told_by_its_name(engine, tmp_path):
+async def test_a_base_in_quotes_is_read_and_told_without_them(engine, tmp_path):
     broken = recipe(tmp_path / "one", 'FROM "x"\n')
     engine.fail("image", EngineRefused("invalid reference format (HTTP 400)", status=400))
     with pytest.raises(AttemptFailed) as caught:
         await Images(engine, tmp_path / "logs").resolve(broken, build_seconds=1)
-    assert (caught.value.failure.kind, '"x"' in caught.value.failure.hint) == ("image_pull_failed", True)
+    assert (caught.value.failure.kind, "`x`" in caught.value.failure.hint) == ("image_pull_failed", True)
 
 
 async def test_an_engine_that_breaks_is_no_missing_image(engine, tmp_path):

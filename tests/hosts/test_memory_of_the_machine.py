@@ -1,4 +1,4 @@
-"""A kill for memory is the host's own doing only where its own limit was near; in-memory engine."""
+"""A kill for memory is the host's own doing only where its own limit was near."""
 
 from __future__ import annotations
 
@@ -84,3 +84,28 @@ async def test_a_kill_that_only_the_kernel_counted_is_no_exit_of_the_programs_ow
         with pytest.raises(AttemptFailed) as failed:
             await run_in(place, group)
     assert failed.value.failure.kind == "host_lost"
+
+
+GREEDY = """
+import time
+def evaluate(inputs):
+    a = []
+    take = "import time; time.sleep(2); a = []\\nwhile True: a.append(bytearray(1 << 20))"
+    USE
+"""
+BESIDE = 'return passed(r=told(inputs["scoring"].exec("work", ["python3", "-S", "-c", take])))'
+ITSELF = "time.sleep(2)\n    while True: a.append(bytearray(1 << 20))"
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(("name", "use"), [("work", BESIDE), ("evaluator", ITSELF)])
+async def test_a_limit_that_is_not_the_hosts_own_makes_no_fault_of_who_ran_there(scoring, work, name, use):
+    # The machine grants it half of what it may have: what is killed then had not reached its limit.
+    half = ("update", "--memory", "128m", "--memory-swap", "128m")
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: scoring.order(name, *half))
+        with anyio.fail_after(60):
+            evaluator = GREEDY.replace("USE", use)
+            error = (await scoring(evaluator, **work({"memory_mb": 256}))).result.error
+    assert (error.kind, error.blame.value, error.retryable) == ("host_lost", "environment", True)
+    assert "the limit is 256 MiB, peak 12" in error.message  # 128, or a page less

@@ -263,7 +263,7 @@ async def test_an_image_that_cannot_be_pulled_says_the_registrys_words(scoring, 
             "returned a non-zero code: 3",
             "\n    told-before-the-end",
         ),
-        ("RNU true", "unknown instruction", ""),
+        ("COPY not-there /", "not-there", ""),
         ("RUN exit 137", "137: it was killed, perhaps since the engine's machine ran out of memory", ""),
     ],
 )

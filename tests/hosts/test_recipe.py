@@ -8,7 +8,7 @@ import tarfile
 import pytest
 
 from scorehost.errors import UsageError
-from scorehost.hosts.recipe import Recipe
+from scorehost.hosts.recipe import Recipe, copied_on_build
 
 
 @pytest.fixture
@@ -89,6 +89,31 @@ def test_shared_folders_stand_in_the_context_under_their_own_names(recipe, tmp_p
         assert tar.getnames() == ["Dockerfile", "lib/deep/a", "tool"]
         assert {(m.uid, m.gid, m.mtime, m.mode) for m in tar.getmembers()} == {(0, 0, 0, 0o644)}
         assert tar.extractfile("tool").read() == b"#!/bin/sh\n"
+
+
+def test_an_empty_folder_is_part_of_the_context_and_of_the_digest(recipe, tmp_path):
+    before = recipe.digest(IDS)
+    (recipe.dockerfile.parent / "deep" / "cache").mkdir(parents=True)
+    after = recipe.digest(IDS)
+    target = tmp_path / "context.tar"
+    recipe.write_context(target)
+    with tarfile.open(target) as tar:
+        assert tar.getnames() == ["Dockerfile", "deep/cache", "tool"]
+        assert tar.getmember("deep/cache").isdir()
+    assert before != after
+
+
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        ((), []),
+        (("RUN true", "COPY . /app"), []),
+        (("COPY --from=tools:1 /x /", "COPY --chown=1 --from=other:2 /y /"), ["tools:1", "other:2"]),
+        (("COPY --from=0 /x /",), []),
+    ],
+)
+def test_what_the_onbuild_lines_of_a_base_copy_from_is_seen(lines, names):
+    assert copied_on_build(lines) == names
 
 
 def test_a_device_fifo_or_socket_in_a_context_is_refused_by_its_path(recipe, tmp_path):

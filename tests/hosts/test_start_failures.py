@@ -35,7 +35,7 @@ async def attempt(engine, tmp_path, job_id, **limits):
 async def test_what_an_engine_refuses_for_good_is_not_asked_again(tmp_path, job_id, call, refusal, again):
     async with memory_engine() as engine:
 
-        async def refuses(*_args, **_named):
+        async def refuses(*_, **__):
             raise refusal
 
         setattr(engine, call, refuses)

@@ -45,6 +45,14 @@ def jsonl(path: Path, *rows: dict[str, Any]) -> Path:
     return path
 
 
+def test_problems_are_read_in_every_form_that_predictions_are(tmp_path):
+    for number, data in enumerate(
+        (b"\xef\xbb\xbf" + json.dumps(row()).encode(), json.dumps([row()], indent=2).encode())
+    ):
+        (tmp_path / f"{number}.json").write_bytes(data)
+        assert import_humaneval(tmp_path / f"{number}.json", tmp_path / f"out{number}") == 1
+
+
 def test_a_row_becomes_a_task_with_gold_a_solution_and_its_source_id(tmp_path):
     assert import_humaneval(jsonl(tmp_path / "in.jsonl", row()), tmp_path / "out") == 1
     dataset = load_dataset(tmp_path / "out")

@@ -103,12 +103,14 @@ def make_result(
     phase=Phase.EVALUATE,
     metrics=None,
     digests=None,
+    role=None,
+    agents=None,
 ) -> Result:
     if kind is not None:
         status = "ERROR"
     elif score is None:
         score = 1.0 if status == "PASS" else 0.0
-    error = None if kind is None else failure(phase, kind, f"{kind} happened")
+    error = None if kind is None else failure(phase, kind, f"{kind} happened", role=role)
     infrastructure, evaluation = axes(status, error)
     return Result(
         job_id=job_id,
@@ -129,6 +131,7 @@ def make_result(
         timing={"evaluate": 1.0},
         hosts=(),
         digests=Digests(scoring=digests, submission=None, operational={}),
+        agents={} if agents is None else agents,
         versions=Versions(scorehost="0", engine="0", kernel="0", runtime="runc", architecture="x"),
     )
 

@@ -18,6 +18,7 @@ from scorehost.jobs import ledger
 from scorehost.jobs.kind import Derived
 from scorehost.jobs.running import Running
 from scorehost.jobs.scoring import SystemClock
+from scorehost.model.result import AgentCalls
 from scorehost.runs.folder import JobFolder
 from scorehost.runs.journal import FILE, read_history
 from scorehost.runs.reading import read_job
@@ -132,6 +133,46 @@ def test_faults_of_the_machinery_are_tried_again_only_where_the_kind_says_so(tmp
     outcome = go(entry, tmp_path, script, retry_errors=3)
     assert len(script.keys) == (14 if entry.retries else 12)
     assert outcome.summary["counts"]["ERROR"] == (0 if entry.retries else 2)
+
+
+JUDGE = {"judge": AgentCalls(made=1, answered=1)}
+
+
+def provoked(order):
+    """All answered by a judge but two, which its role fails at for what they are."""
+    if order.key.task_id == "bee":
+        return {"kind": "adapter_refused", "role": "judge"}
+    return said(order, agents=JUDGE)
+
+
+def test_what_work_provokes_in_its_judge_counts_as_the_kind_says_in_summary_reader_and_resume(
+    tmp_path, entry
+):
+    first = go(entry, tmp_path, Script(provoked))
+    lowest = entry.tag == "score"
+    for outcome in (first, go(entry, tmp_path, Script(provoked), resume="latest")):
+        figures = outcome.summary
+        assert outcome.status == ("complete" if lowest else "incomplete")
+        assert (figures["errors_provoked"], figures["errors_left_out"]) == ((2, 0) if lowest else (0, 2))
+        assert (figures["n"], figures["mean_score"]) == (
+            (12, pytest.approx(10 / 12)) if lowest else (10, 1.0)
+        )
+        assert outcome.exit_status == 3
+        read = job_of(outcome)
+        assert sum(read.scored(one).counts_as_lowest for one in read.attempts) == (2 if lowest else 0)
+    numbers_before, again = numbers(first), numbers(outcome)
+    assert again == numbers_before
+
+
+def test_a_judge_that_answers_nobody_is_told_and_held_against_nobody(tmp_path, entry):
+    def mute(order):
+        return {"kind": "adapter_malformed", "role": "judge"} if order.key.task_id == "bee" else said(order)
+
+    outcome = go(entry, tmp_path, Script(mute))
+    assert (outcome.status, outcome.summary["errors_left_out"]) == ("complete", 2)
+    lines = [json.loads(line) for line in (outcome.folder / FILE).read_bytes().splitlines()]
+    told = [line["text"] for line in lines if line["kind"] == "warning"]
+    assert any("the role judge answered no call of this job, so 2 ERRORs" in text for text in told)
 
 
 def test_rerun_makes_errors_again_and_keeps_the_earlier_try(tmp_path, entry):

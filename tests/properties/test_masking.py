@@ -18,6 +18,7 @@ from scorehost.model.masking import (
     environment_secrets,
     looks_secret,
 )
+from scorehost.spec.own_secrets import own_masker, secrets_in_files
 
 SECRET = "s3cr3t/V+lue~=42"  # noqa: S105 - a test's
 values = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=8, max_size=40).filter(
@@ -177,3 +178,18 @@ def test_secrets_of_a_docker_configuration():
 def test_a_docker_configuration_of_any_shape_is_read(config):
     docker_config_secrets(config)
     docker_config_secrets({"auths": config, "auth": config})
+
+
+def test_where_a_secret_lies_is_none_and_what_lies_there_is(tmp_path, monkeypatch):
+    place = tmp_path / "database-password"
+    place.write_text(f"{SECRET}\n")
+    environment = {
+        "DB_PASSWORD_FILE": str(place),
+        "TOKEN_PATH": str(tmp_path / "none"),
+        "PASSWORD": "hunter-2000",
+    }
+    assert environment_secrets(environment) == {"hunter-2000"}
+    assert secrets_in_files(environment) == {SECRET}
+    monkeypatch.setenv("DB_PASSWORD_FILE", str(place))
+    told = own_masker().text(f"read {SECRET} from {place}")
+    assert told == f"read {HIDDEN} from {place}"

@@ -234,7 +234,7 @@ def test_drafts_of_contents_have_names_that_every_file_system_takes(tmp_path, mo
     assert not set(seen[0]) & set('"*/:<>?\\|')
 
 
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EINVAL, errno.EPERM])
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EINVAL, errno.EPERM, errno.EIO])
 def test_a_file_system_that_will_not_link_gets_a_copy(tmp_path, monkeypatch, number):
     def refuse(*_args, **_more):
         raise OSError(number, os.strerror(number))
@@ -254,8 +254,13 @@ def test_an_archive_of_folders_deeper_than_any_submission_is_refused_while_it_is
     assert list((tmp_path / "out").iterdir()) == []
 
 
-@pytest.mark.parametrize("call", ["open", "link", "write"])
-@pytest.mark.parametrize("number", [errno.EIO, errno.EROFS])
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [
+        *(("open", errno.EIO), ("write", errno.EIO)),  # a link that gives EIO is a copy
+        *(("open", errno.EROFS), ("write", errno.EROFS), ("link", errno.EROFS)),
+    ],
+)
 def test_a_disk_that_fails_while_a_submission_is_taken_in_is_no_defect_of_scorehost(
     tmp_path, monkeypatch, call, number
 ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import threading
 from contextlib import asynccontextmanager
@@ -12,6 +13,8 @@ import pytest
 from scorehost.api import Running, ScoreAsked, run
 from scorehost.engine.memory import MemoryEngine
 from scorehost.engine.memory_runner import MemoryRunner
+from scorehost.errors import UsageError
+from scorehost.runs import claim
 from scorehost.runs import writer as writing
 from scorehost.runs.journal import FILE, read_history
 from trial import write_task
@@ -109,3 +112,52 @@ async def test_lines_of_the_journal_are_in_the_order_of_the_events(tmp_path, dat
     lines = [line for line in (outcome.folder / FILE).read_text().splitlines() if '"phase"' in line]
     told = [pair for pair in events if pair[0] == "phase"]
     assert [line.split('"key":"')[1].split('"')[0] for line in lines] == [key for _, key in told]
+
+
+async def test_a_jobs_folder_is_opened_and_closed_outside_the_event_loop(tmp_path, dataset, monkeypatch):
+    loop, ours = threading.get_ident(), []
+    for name in ("flock", "lockf"):
+        plain = getattr(fcntl, name)
+
+        def call(*args, plain=plain, name=name):
+            if threading.get_ident() == loop:
+                ours.append(name)
+            return plain(*args)
+
+        monkeypatch.setattr(fcntl, name, call)
+    real = claim.remove_tree
+    monkeypatch.setattr(
+        claim,
+        "remove_tree",
+        lambda path: (ours.append(path) if threading.get_ident() == loop else None, real(path)),
+    )
+    outcome = await job(tmp_path, dataset)
+    assert outcome.status == "complete"
+    assert ours == []
+
+
+async def test_a_runs_folder_that_somebody_holds_is_told_and_the_loop_goes_on_meanwhile(
+    tmp_path, dataset, monkeypatch
+):
+    monkeypatch.setattr(claim, "MOMENT_SECONDS", 0.5)
+    (tmp_path / "runs").mkdir()
+    handle = os.open(tmp_path / "runs", os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)  # as a process does that was stopped while it made a folder
+    turns = 0
+
+    async def turning():
+        nonlocal turns
+        while True:
+            await anyio.sleep(0.02)
+            turns += 1
+
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(turning)
+            with pytest.raises(UsageError, match=r"has held .*/runs for 0.5 s") as refused:
+                await job(tmp_path, dataset)
+            group.cancel_scope.cancel()
+    finally:
+        os.close(handle)
+    assert "fuser" in refused.value.hint
+    assert turns >= 10

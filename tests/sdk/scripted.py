@@ -28,6 +28,7 @@ from scorehost.hosts.frames import (
 )
 from scorehost_sdk.testing import HARNESS
 
+UNANSWERED = object()  # as an answer: none is given
 SDK = Path(scorehost_sdk.__file__).parent
 RETURNS = 'return {"status": "PASS", "score": 1.0, "metrics": {}, "checks": []}'
 PASSED = {"status": "PASS", "score": 1.0, "metrics": {}, "checks": []}
@@ -216,6 +217,8 @@ class _Controller:
         value = self._answer(frame) if self._answer else None
         if self._raw:
             return value
+        if value is UNANSWERED:
+            return b""
         if isinstance(value, tuple):
             return self.writer.refuse(frame.id, *value)
         return self.writer.reply(frame.id, value)

@@ -1,5 +1,6 @@
 """Objects of submitted code in its host: constructed, asked and called through what stands for them."""
 
+import copy
 import operator
 
 import pytest
@@ -153,6 +154,8 @@ def test_what_stands_for_an_object_is_of_use_in_its_own_process_only(host):
         one = make()
         with pytest.raises(ArgumentError):
             other(one)
+        with pytest.raises(AttributeError, match="_scorehost"):
+            len(copy.copy(one))
         make.close()
         with pytest.raises(SubmissionFault, match="has ended"):
             one.push(1)

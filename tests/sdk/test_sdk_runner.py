@@ -1,7 +1,9 @@
 """The runner as a process: evaluators of every kind, and what the controller hears of them."""
 
+import time
+
 import pytest
-from scripted import ended, evaluate, plain
+from scripted import UNANSWERED, ended, evaluate, plain
 
 from scorehost.hosts.frames import Check
 from scorehost_sdk import check
@@ -410,3 +412,30 @@ from ageval_sdk import UnknownEnvironment, untrusted
 def test_in_this_programs_own_layout_only_none_names_the_single_host(tmp_path):
     outcome = evaluate(tmp_path, plain('scoring.exec("x", ["true"])'), environments=())
     assert (outcome.error.kind, outcome.requests) == ("unknown_environment", [])
+
+
+def test_a_send_is_no_time_out_when_it_was_the_controller_that_was_late(tmp_path):
+    body = """
+process = scoring.open("box", ["cat"])
+process.send("x", timeout=0.2)
+return {"status": "PASS"}
+"""
+
+    def answer(frame):
+        if frame.kind == "send":
+            time.sleep(1)  # held up: it takes the request, and answers it, only then
+        return {"process": 1} if frame.kind == "open" else None
+
+    outcome = evaluate(tmp_path, plain(body), answer=answer)
+    assert outcome.value == {"status": "PASS"}
+
+
+def test_a_send_that_nobody_reads_is_a_time_out(tmp_path):
+    body = """
+process = scoring.open("box", ["sleep", "60"])
+try: process.send("x", timeout=0.2)
+except TimeoutError: return {"status": "FAIL"}
+"""
+    replies = {"open": {"process": 1}, "send": UNANSWERED, "cpu": {"seconds": None}}
+    outcome = evaluate(tmp_path, plain(body), answer=lambda frame: replies[frame.kind])
+    assert outcome.value == {"status": "FAIL"}

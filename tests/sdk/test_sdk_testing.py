@@ -11,7 +11,7 @@ import scorehost_sdk
 from scorehost.attempt.binding import bind
 from scorehost.errors import AttemptFailed
 from scorehost.spec.task import Output
-from scorehost_sdk import SubmissionFault, UnknownEnvironment, UnknownRole, evaluation_check
+from scorehost_sdk import ScoringError, SubmissionFault, UnknownEnvironment, UnknownRole, evaluation_check
 from scorehost_sdk.testing import InvalidResult, run_evaluator
 
 
@@ -304,6 +304,14 @@ def test_task_yaml_and_the_defaults_of_its_dataset_are_what_the_evaluator_gets(t
         run_evaluator(folder, {"anwser": "1"})
 
 
+def test_an_artifact_of_any_path_stands_below_artifacts_as_in_a_host(task, tmp_path):
+    folder = task(JUDGES)
+    (folder / "task.yaml").write_text(TASK_YAML.replace("artifacts/deep/answer.json", "answer.json"))
+    (tmp_path / "dataset.yaml").write_text("defaults: {evaluation: {output: {score_range: [0, 10]}}}\n")
+    found = run_evaluator(folder, {"answer": "1"})
+    assert found["metrics"]["places"] == {"answer": "artifacts/answer.json"}
+
+
 def test_where_yaml_cannot_be_read_that_is_said(task, monkeypatch):
     folder = task("def evaluate(i): return {'status': 'PASS'}")
     (folder / "task.yaml").write_text(TASK_YAML.replace("evaluator:main", "evaluator:evaluate"))
@@ -390,3 +398,28 @@ def test_a_tool_set_holds_its_own_limits():
     ]
     assert seen == ["double", ("double", "ok"), "fail", ("fail", "error")]
     assert tools.side_effect_counter == 2
+
+
+def test_a_host_that_holds_gold_runs_no_submitted_code_here_either(task):
+    source = """
+from scorehost_sdk import untrusted
+def evaluate(inputs):
+    untrusted(inputs["scoring"], "audit", "artifacts/answer", "f")
+"""
+    folder = task(source)
+    (folder / "task.yaml").write_text("evaluation: {environments: {audit: {docker_image: x}}}\n")
+    with pytest.raises(ScoringError, match="gold: false"):
+        run_evaluator(folder, {})
+
+
+def test_a_task_of_the_ageval_layout_may_name_its_single_host(task):
+    source = """
+def evaluate(inputs):
+    return {"status": "PASS", "metrics": {"said": inputs["scoring"].exec("x", ["echo", "hi"]).stdout}}
+"""
+    folder = task(source)
+    (folder / "task.yaml").write_text("format: ageval.task/1\n")
+    assert run_evaluator(folder, {})["metrics"] == {"said": "hi\n"}
+    (folder / "task.yaml").write_text("format: scorehost.task/1\n")
+    with pytest.raises(UnknownEnvironment):
+        run_evaluator(folder, {})

@@ -1,13 +1,21 @@
 """Untrusted calls against a local process that stands for the host: a fault or plain data, never else."""
 
 import asyncio
+import base64
 import math
 import threading
 import time
 
 import pytest
 
-from scorehost_sdk import ArgumentError, ScoringError, SubmissionFault, UnknownEnvironment, untrusted
+from scorehost_sdk import (
+    ArgumentError,
+    ScoringError,
+    SubmissionFault,
+    UnknownEnvironment,
+    call_clock,
+    untrusted,
+)
 from scorehost_sdk.scoring import AsyncScoring, Scoring
 
 ESCAPES = {
@@ -381,3 +389,31 @@ def test_a_function_that_is_late_itself_is_a_fault_however_the_controller_is(hos
     plain.link._late["send"] = 0.2
     with pytest.raises(SubmissionFault, match=r"did not answer within 0\.3 s"):
         call(5)
+
+
+class InPieces(HeldUp):
+    """Hands the first bytes of an answer on late, and the rest at the next look."""
+
+    rest = b""
+
+    def call(self, message, stdin=(), timeout=None):
+        if message["kind"] != "receive" or not self._late:
+            return super().call(message, stdin, timeout)
+        if self.rest:
+            data, self.rest = self.rest, b""
+            told = {"stdout": base64.b64encode(data).decode(), "stderr": "", "ended": False}
+            return {"ok": True, "value": told}
+        reply = super().call(message, stdin)
+        data = base64.b64decode(reply["value"]["stdout"])
+        self.rest = data[3:]
+        return {"ok": True, "value": {**reply["value"], "stdout": base64.b64encode(data[:3]).decode()}}
+
+
+def test_an_answer_of_which_a_part_was_late_is_looked_at_before_it_is_judged(host, monkeypatch):
+    monkeypatch.setattr(call_clock, "_READY_SECONDS", 0.2)
+    (host.folder / "artifacts" / "solution.py").write_text("def f(n): return n + 1")
+    plain = Scoring(InPieces(host.scoring.link), ("box",), single=False)
+    with untrusted(plain, "box", "artifacts/solution.py", "f", wall_seconds=0.3) as call:
+        assert call(1) == 2
+        plain.link._late["receive"] = 0.8
+        assert call(2) == 3

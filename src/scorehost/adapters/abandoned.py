@@ -17,18 +17,21 @@ def remove_abandoned() -> int:
     Only of this user and of this pid namespace: of others nobody can tell whether they live. Slow: belongs
     into a thread.
     """
-    removed = 0
+    found = abandoned_calls()
+    for root in found:
+        folders = CallFolders(root)
+        kill_leftovers(folders.environment["HOME"])
+        remove_folders(folders)
+    return len(found)
+
+
+def abandoned_calls() -> list[Path]:
+    """The folders of calls whose owner is dead. Blocks."""
     try:
         place = tempfile.gettempdir()
     except FileNotFoundError:  # nowhere to write: each call will say so
-        return 0
-    for root in Path(place).glob(f"{PREFIX}*"):
-        if _abandoned(root):
-            folders = CallFolders(root)
-            kill_leftovers(folders.environment["HOME"])
-            remove_folders(folders)
-            removed += 1
-    return removed
+        return []
+    return [root for root in sorted(Path(place).glob(f"{PREFIX}*")) if _abandoned(root)]
 
 
 def _abandoned(root: Path) -> bool:

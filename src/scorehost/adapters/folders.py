@@ -16,6 +16,7 @@ from scorehost.adapters.faults import failed
 from scorehost.errors import CallFailed
 from scorehost.files.lease import own_lease
 from scorehost.files.removal import remove_tree
+from scorehost.files.scratch import temporary_place
 
 FILES, BYTES = 2_000, 64 * 1024 * 1024  # more than this is not read for a digest
 PREFIX = "scorehost-call-"
@@ -49,7 +50,7 @@ class CallFolders:
 def translated(error: BaseException) -> CallFailed:
     """The fault of a call whose folders cannot be made or filled: no room, no right, no folder at all."""
     why = (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
-    text = f"no folders can be made for the call among the temporary files: {why}"
+    text = f"no folders can be made for the call among the temporary files in {temporary_place()}: {why}"
     return failed("adapter_missing", f"{text}; make room there, or set TMPDIR to another folder")
 
 

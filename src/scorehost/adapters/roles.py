@@ -29,9 +29,10 @@ from scorehost.aio.threads import in_thread
 from scorehost.errors import UsageError
 from scorehost.model.call import MODES, Mode
 from scorehost.model.frozen import Frozen
-from scorehost.model.masking import Masker
+from scorehost.model.masking import Masker, names_a_file
 from scorehost.spec.commands import ResolvedCommand, resolve_command
 from scorehost.spec.digests import role_digest
+from scorehost.spec.own_secrets import secrets_in_files
 from scorehost.spec.profiles import Profiles
 from scorehost.spec.roles import ENDPOINT_MODES, REFERENCE, Role
 
@@ -137,7 +138,9 @@ async def open_roles(
         raise UsageError(f"the role `{unbound[0][:60]}` has no binding", hint=hint)
     chosen = {name: profiles.agent_profiles[name] for name in sorted(set(names))}
     values = _values(chosen, environment)
-    known = (masker or Masker()).also(values.values())
+    secret = [value for name, value in values.items() if not names_a_file(name)]
+    inside = await in_thread(lambda: secrets_in_files(values), anyio.CapacityLimiter(1))
+    known = (masker or Masker()).also([*secret, *inside])
     await in_thread(remove_abandoned, anyio.CapacityLimiter(1))
     async with AsyncExitStack() as stack:
         opening = _Opening(stack, profiles, base, values, known, private)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from scorehost.api.watching import Watched, narrowed, snapshot, wait_for_change
     from scorehost.compare.markdown import comparison_markdown
     from scorehost.compare.wording import Words, comparison_words
+    from scorehost.files.encoding import require_utf8
     from scorehost.hosts.clean import CleanReport
     from scorehost.jobs.outcome import JobEvent, JobOutcome, Row, Watch
     from scorehost.jobs.running import Running
@@ -74,6 +75,7 @@ _WHERE = {
     "plan": "scorehost.api.planning",
     "probe": "scorehost.api.probing",
     "own_masker": "scorehost.spec.own_secrets",
+    "require_utf8": "scorehost.files.encoding",
     "ReportFormat": "scorehost.api.reporting",
     "logs": "scorehost.api.reporting",
     "report": "scorehost.api.reporting",
@@ -145,6 +147,7 @@ __all__ = [
     "plan",
     "probe",
     "report",
+    "require_utf8",
     "rescore",
     "run",
     "score",

@@ -8,14 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
+
+from scorehost.adapters.abandoned import abandoned_calls, remove_abandoned
+from scorehost.aio.threads import in_thread
 from scorehost.attempt.fitting import limits_of
 from scorehost.engine.opening import open_engine
 from scorehost.errors import EngineError, InputError, NotFound
 from scorehost.files.lease import Lease, Standing
 from scorehost.hosts import labels
 from scorehost.hosts.admission import SHARE
-from scorehost.hosts.clean import CleanReport
+from scorehost.hosts.blueprint import FIRST_MAPPED, LAST_MAPPED
+from scorehost.hosts.clean import CleanReport, built_images, clean_images
 from scorehost.hosts.clean import clean as clean_engine
+from scorehost.hosts.images import BUILT
 from scorehost.model.finding import Finding
 from scorehost.model.limits import MIB, Limits
 from scorehost.spec.profiles import EvaluateHost
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
 
 GIB = 1024 * MIB
 LOW_DISK = 2 * GIB
+_NAMED = 3  # folders that a finding names
 
 
 async def doctor(host: str | None = None, *, engine: OpenEngine = open_engine) -> list[Finding]:
@@ -38,6 +45,8 @@ async def doctor(host: str | None = None, *, engine: OpenEngine = open_engine) -
             found += limits_of(info)
             found.append(await _base_image(opened))
             found += await _leftovers(opened)
+            found += await _calls_left()
+            found += await _built(opened)
     except (EngineError, InputError) as error:
         found.append(Finding("problem", error.message, error.hint))
     return found
@@ -50,15 +59,24 @@ async def clean(
     older_than: float = 0.0,
     force: bool = False,
     kept: bool = False,
+    images: bool = False,
     engine: OpenEngine = open_engine,
 ) -> CleanReport:
-    """Removes what dead jobs left (`older_than` in seconds); with `kept` only hosts kept for a look.
+    """Removes what dead jobs left (`older_than` in seconds); with `kept` only hosts kept for a look, with
+    `images` only images that were built from recipes and that nobody uses.
 
-    Those stay otherwise, unless `job` is theirs. EngineError when the engine cannot be asked.
+    Those stay otherwise, unless `job` is theirs. What calls of agents left on this machine (processes and
+    their folders) goes too, where nothing narrows it down. EngineError when the engine cannot be asked.
     """
     async with engine(host) as opened:
         await opened.info()  # the call whose errors say what to mend
-        return await clean_engine(opened, job=job, older_than=older_than, force=force, kept=kept)
+        if images:
+            return await clean_images(opened, older_than=older_than)
+        report = await clean_engine(opened, job=job, older_than=older_than, force=force, kept=kept)
+    if job is not None or kept or older_than:
+        return report  # what is left of a call names no job
+    calls = await in_thread(remove_abandoned, anyio.CapacityLimiter(1))
+    return replace(report, calls=calls)
 
 
 def _engine(info: EngineInfo) -> list[Finding]:
@@ -82,7 +100,16 @@ def _engine(info: EngineInfo) -> list[Finding]:
             f"(default {info.default_runtime})",
         ),
         memory,
+        *_users(info),
     ]
+
+
+def _users(info: EngineInfo) -> list[Finding]:
+    if not info.maps_users:
+        return []
+    how = "rootless" if "rootless" in info.security else "userns-remap"
+    text = f"users of containers are mapped ({how}): hosts get users from {FIRST_MAPPED} to {LAST_MAPPED}"
+    return [Finding("ok", text)]
 
 
 async def _base_image(engine: Engine) -> Finding:
@@ -96,6 +123,16 @@ async def _base_image(engine: Engine) -> Finding:
             "Run `make images` once.",
         )
     return Finding("ok", f"image {reference} is {image.id[:19]}, {image.architecture}")
+
+
+async def _built(engine: Engine) -> list[Finding]:
+    images = await built_images(engine)
+    if not images:
+        return []
+    size = sum({image.id: image.size for image in images}.values())
+    number = f"{len(images)} images" if len(images) > 1 else "1 image"
+    text = f"{number} built from recipes ({BUILT}), {size / GIB:.1f} GiB with the layers that they share"
+    return [Finding("ok", text, "`scorehost clean --images` removes them; a job builds again what it needs.")]
 
 
 async def _leftovers(engine: Engine) -> list[Finding]:
@@ -122,6 +159,15 @@ async def _leftovers(engine: Engine) -> list[Finding]:
         return [Finding("warning", text, "Run `scorehost clean`."), *kept]
     running = f"; running now: {', '.join(sorted(alive))}" if alive else ""
     return [Finding("ok", f"nothing left by dead jobs{running}"), *kept]
+
+
+async def _calls_left() -> list[Finding]:
+    left = await in_thread(abandoned_calls, anyio.CapacityLimiter(1))
+    if not left:
+        return []
+    text = f"left by calls of agents of jobs that were killed: {', '.join(map(str, left[:_NAMED]))}"
+    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    return [Finding("warning", text + more, "Run `scorehost clean`; the next job does it too.")]
 
 
 def _disk(folder: Path) -> Finding:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorehost.api.running import resolved
 from scorehost.errors import AttemptFailed, UsageError
+from scorehost.files.scratch import scratch
 from scorehost.jobs.checks import check_running
 from scorehost.jobs.plan import Desk
 from scorehost.jobs.running import Running
@@ -55,8 +54,8 @@ def plan(asked: Asked | None, running: Running) -> DryRun:
     check_running(running)
     chosen = choose(asked, resumed=running.resume is not None)
     warnings: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="scorehost-plan-") as place:
-        desk = Desk(Path(place) / "incoming", warnings.append)
+    with scratch("plan") as place:
+        desk = Desk(place / "incoming", warnings.append)
         made = plan_score(chosen, desk, allow_shared_host=running.allow_shared_host)
         seen: dict[tuple[str, str, int], Planned] = {}
         planned = []
@@ -71,9 +70,9 @@ def plan(asked: Asked | None, running: Running) -> DryRun:
 
 def _looked_at(order: WorkOrder) -> Planned:
     declared = [artifact.id for artifact in order.work.task.spec.artifacts]
-    with tempfile.TemporaryDirectory(prefix="scorehost-plan-") as place:
+    with scratch("plan") as place:
         try:
-            taken = take_in(order.work.task.spec, order.work.sample, Blobs(Path(place)))
+            taken = take_in(order.work.task.spec, order.work.sample, Blobs(place))
         except AttemptFailed as error:
             return Planned(order.key, (), tuple(declared), 0, error.failure)
     present = taken.artifacts

@@ -52,8 +52,8 @@ async def run(
     `asked` says which attempts it has (its class is that of a kind of job); with `running.resume` the job's
     own job.json does, and `asked` may be None, or name the place where the dataset lies now. `stop`, when
     set, ends the job within 15 s with what is finished. In the main thread SIGINT and SIGTERM set it; a
-    second one ends the process. Raises InputError (SpecError, UsageError) for what was asked wrongly,
-    EngineError when the engine cannot be used; then nothing was scored.
+    second one leaves it 4 s, a third ends the process. Raises InputError (SpecError, UsageError) for what
+    was asked wrongly, EngineError when the engine cannot be used; then nothing was scored.
     """
     kind, asked, running = resolved(asked, running, engine)
     return await conducted(kind, asked, running, watch, stop)
@@ -125,10 +125,11 @@ async def conducted(
     job_ids: list[str] = []
     outcome: JobOutcome | None = None
 
-    with stop_on_signals(stop, lambda: job_ids[-1] if job_ids else ""):
+    hurry = anyio.Event()
+    with stop_on_signals(stop, lambda: job_ids[-1] if job_ids else "", hurry):
         async with task_group() as group:
             way_out = _WayOut(group.cancel_scope)
-            group.start_soon(way_out.watch, stop, job_ids)
+            group.start_soon(way_out.watch, stop, hurry, job_ids)
             async with kind.begin(asked, running, functools.partial(_say, watch)) as sitting:
                 way_out.sitting = sitting
                 outcome = await run_job(kind, sitting, running, watch, stop=stop, begun=job_ids.append)
@@ -150,14 +151,16 @@ class _WayOut:
     sitting: Sitting[Any] | None = None
     ended: anyio.Event = field(default_factory=anyio.Event)
 
-    async def watch(self, stop: anyio.Event, job_ids: list[str]) -> None:
-        """Cancels when `stop` is set: at once before a job begins, afterwards when the job itself is late.
+    async def watch(self, stop: anyio.Event, hurry: anyio.Event, job_ids: list[str]) -> None:
+        """Cancels when `stop` is set: at once before a job begins, afterwards when the job itself is late or
+        `hurry` is set.
 
         Clean-ups are shielded from that; they have a moment more, and end when the machinery is given up.
         """
         await stop.wait()
         if job_ids:
-            await anyio.sleep(GRACE_SECONDS)
+            with anyio.move_on_after(GRACE_SECONDS):
+                await hurry.wait()
         self.scope.cancel()
         with anyio.move_on_after(LAST_SECONDS, shield=True):
             await self.ended.wait()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -66,6 +67,15 @@ class _Running:
     error: Exception | None = None
 
 
+class Scoring(Protocol):
+    """Scores one submission, as `Scorer.score` says."""
+
+    def __call__(
+        self, task_id: str, files: Mapping[str, Content] | Path, *, name: str = "candidate"
+    ) -> Coroutine[Any, Any, Scored]:
+        """Its outcome, once it is awaited."""
+
+
 class Scorer:
     """Scores submissions of one dataset, concurrently if it is called so. Made by `open_scorer`.
 
@@ -80,6 +90,7 @@ class Scorer:
         self._folder = folder
         self._keep = keep
         self._loop = asyncio.get_running_loop()
+        self._pid = os.getpid()
         self._turns = anyio.CapacityLimiter(at_a_time)
         self._numbers = itertools.count(1)
         self._waiting: dict[int, WorkOrder] = {}
@@ -93,7 +104,22 @@ class Scorer:
         """The dataset as it was when the scorer was opened."""
         return self._resources.dataset
 
-    async def score(
+    @property
+    def score(self) -> Scoring:
+        """`await scorer.score(task_id, files, name="candidate")` scores one submission of one task.
+
+        Not in a process that was forked from that of the scorer, where its event loop does not run:
+        UsageError at once, be it reached through a portal, which would wait for ever. What it takes and
+        gives: `_score`.
+        """
+        if os.getpid() != self._pid:
+            raise UsageError(
+                "The scorer belongs to the process that opened it, and this one was forked from it.",
+                hint="Open a scorer here, or send what is to be scored to that process.",
+            )
+        return self._score
+
+    async def _score(
         self, task_id: str, files: Mapping[str, Content] | Path, *, name: str = "candidate"
     ) -> Scored:
         """Scores one submission of one task.

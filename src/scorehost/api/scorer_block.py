@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import structlog
 
+from scorehost.aio.opened import opened_aside
 from scorehost.aio.retry import Retry
 from scorehost.api.scorer import Scorer
 from scorehost.attempt.fitting import limits_of, room_for
@@ -62,14 +63,13 @@ async def open_scorer(
             opened = await stack.enter_async_context(engine(found.profiles.engine.host))
             _check_enforced(await opened.info(), allowed=allow_unenforced)
             runs = Path(keep) if keep is not None else await stack.enter_async_context(_temporary())
-            folder = stack.enter_context(
-                made_folder(
-                    runs,
-                    new_job_id(),
-                    "scorer",
-                    keep=lambda path: keep is None or JobFolder(path).has_attempts,
-                )
+            made = made_folder(
+                runs,
+                new_job_id(),
+                "scorer",
+                keep=lambda path: keep is None or JobFolder(path).has_attempts,
             )
+            folder = await stack.enter_async_context(opened_aside(made))
             holder: list[Scorer] = []
             resources = await stack.enter_async_context(
                 open_resources(

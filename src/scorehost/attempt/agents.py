@@ -12,6 +12,7 @@ from scorehost.adapters.requests import AdapterRequest, Assertion, JudgeRequest,
 from scorehost.calls.recorder import Emit, JobCalls
 from scorehost.errors import BudgetSpent, CallFailed
 from scorehost.hosts.agents import UnknownRole, Work, WorkPlace
+from scorehost.hosts.sessions import Told
 from scorehost.model import json
 from scorehost.model.call import Reply
 from scorehost.model.exec_result import ExecResult
@@ -95,11 +96,13 @@ class AttemptAgents:
         if phase is Phase.EVALUATE:
             self.failed.append(failure(phase, kind, message, role=role))
 
-    def must_not_pass(self, status: Status) -> Failure | None:
+    def must_not_pass(self, status: Status, misread: Told | None) -> Failure | None:
         """What a verdict ends with that is not FAIL, though calls that it was to rest on failed and the
         evaluator caught that: none passes for want of its judge. Of several, one that the work itself can
-        have provoked: it must not be hidden behind another.
+        have provoked: it must not be hidden behind another. `misread`: a reply that was none.
         """
+        if misread is not None:
+            self._failed(Phase.EVALUATE, "adapter_malformed", misread.message, misread.role)
         if status == "FAIL" or not self.failed or self.spec.evaluation.tolerate_agent_faults:
             return None
         first = max(self.failed, key=lambda one: KINDS[one.kind].provocable)

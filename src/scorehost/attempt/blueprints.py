@@ -37,6 +37,8 @@ def evaluator_blueprint(task: Task, profiles: Profiles) -> Blueprint:
         tmpfs_mb=evaluation.tmpfs_mb,
         file_locks=evaluation.file_locks,
         evaluator=True,
+        tmpfs_exec=evaluation.tmpfs_exec,
+        env=evaluation.env,
         runtime=profiles.evaluate_host.runtime,
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
 from scorehost.engine.unenforced import limits_not_enforced
 from scorehost.hosts.admission import SHARE
+from scorehost.hosts.blueprint import LAST_MAPPED
 from scorehost.model.finding import Finding
 from scorehost.model.limits import MIB
 
@@ -39,7 +40,8 @@ def hosts_of(task: Task, dataset: Dataset) -> list[Blueprint]:
 def never_fit(tasks: Iterable[Task], dataset: Dataset, info: EngineInfo) -> list[Finding]:
     """A problem for every task whose hosts together need more memory than an engine gives to hosts (80 %).
 
-    And for every host that asks for more cores than there are: an engine refuses to make it.
+    And for every host that asks for more cores than there are, since an engine refuses to make it, or for a
+    user that an engine that maps users does not have.
     """
     room = int(info.memory_bytes * SHARE) // MIB
     findings = []
@@ -65,6 +67,16 @@ def never_fit(tasks: Iterable[Task], dataset: Dataset, info: EngineInfo) -> list
                     "Lower limits.memory_mb of the task or of its environments.",
                 )
             )
+        findings += [
+            Finding(
+                "problem",
+                f"task {task.task_id} names user {host.user} for {host.name}, and this engine maps users "
+                f"(userns-remap or rootless): it has those up to {LAST_MAPPED}",
+                "Name a smaller user, or none.",
+            )
+            for host in hosts
+            if info.maps_users and (host.user or 0) > LAST_MAPPED
+        ]
     return findings
 
 

@@ -46,6 +46,7 @@ async def host_to_look_into(
         slot=str(order.key),
         warn=warn,
         timing=lambda _phase, _seconds: None,
+        mapped=resources.info.maps_users,
         excused=resources.excused,
     )
     trees = await resources.trees(task)

@@ -13,6 +13,7 @@ import anyio
 import structlog
 
 from scorehost import __version__
+from scorehost.adapters.abandoned import remove_abandoned
 from scorehost.aio.threads import in_thread
 from scorehost.attempt.blueprints import evaluator_blueprint, named_blueprints
 from scorehost.attempt.digests import TaskTrees, Tools
@@ -150,6 +151,8 @@ async def open_resources(
     report = await clean(engine)
     if report.removed:
         say(f"removed {len(report.removed)} objects that dead jobs had left on the engine")
+    if calls := await in_thread(remove_abandoned, anyio.CapacityLimiter(1)):
+        say(f"ended and removed what {calls} calls of agents of dead jobs had left on this machine")
     blobs = Blobs(folder.parent / ".blobs")
     blobs.sweep()
     runtime = dataset.profiles.evaluate_host.runtime or info.default_runtime
@@ -171,6 +174,7 @@ async def open_resources(
                     timing=lambda _phase, _seconds: None,
                     starts=starts,
                     leaving=leaving,
+                    mapped=info.maps_users,
                     excused=free,
                 ),
                 pool,
@@ -183,7 +187,7 @@ async def open_resources(
                 info=info,
                 dataset=dataset,
                 job_id=job_id,
-                images=Images(engine, folder / "logs", say),
+                images=Images(engine, folder / "logs", say, info),
                 memory=memory,
                 pool=pool,
                 blobs=blobs,

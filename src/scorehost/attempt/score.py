@@ -210,7 +210,9 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         timing=progress.spent,
         shelter=progress.shelter,
         starts=resources.starts,
+        looked=resources.images.looked,
         leaving=resources.leaving,
+        mapped=resources.info.maps_users,
         excused=resources.excused,
     )
     with progress.timed("prepare"):
@@ -274,8 +276,10 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
             text = f"{name} of the task changed on disk while the attempt ran"
             raise AttemptFailed(failure(Phase.COLLECT, "changed_input", text))
     progress.warnings += verdict.warnings
-    if progress.agents is not None and (why := progress.agents.must_not_pass(verdict.status)) is not None:
-        raise AttemptFailed(why)
+    if progress.agents is not None:
+        why = progress.agents.must_not_pass(verdict.status, evaluation.misread)
+        if why is not None:
+            raise AttemptFailed(why)
     return verdict
 
 

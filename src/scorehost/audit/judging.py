@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from scorehost.audit.clock import SHIFT_WORDS
 from scorehost.audit.commands import CLOCK, REPEATS
+from scorehost.audit.standards import Standard, contradicts, machinery, raised, standard
 from scorehost.audit.static import suspicions
 from scorehost.model.audit import AuditFinding, Level, MadeUp, Passed
-from scorehost.model.direction import Direction, better, worst_of
 from scorehost.model.failure import Blame, Phase
 from scorehost.model.result import GOOD
 from scorehost.runs.reader import BadFile
@@ -27,6 +27,7 @@ Command = Callable[[str, MadeUp], str]
 _LEVELS: tuple[Level, ...] = ("defect", "error", "warning")
 _EMPTY_LABEL = "nothing at all"
 _METRICS_SHOWN = 3
+EMPTY_FILE = "empty-file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,36 +97,6 @@ class _Book:
         self.passed.setdefault(made_up.label, set()).add(made_up.task_id)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bar:
-    """What counts as a pass: PASS; where a task has a score `alone`, one that is no worse than its
-    solution's (`score`, None where that is not known).
-    """
-
-    alone: bool
-    direction: Direction
-    score: float | None
-
-    def passed(self, one: Attempt) -> bool:
-        result = one.result
-        if result.status != "SCORED":
-            return result.status == "PASS"
-        known = self.score is not None and result.score is not None
-        return known and not better(self.score or 0.0, result.score or 0.0, self.direction)
-
-    def words(self, one: Attempt) -> str:
-        if not self.alone:
-            return "is PASS"
-        return f"scores {one.result.score:g}, which is no worse than its solution's {self.score:g}"
-
-
-def _bar(task: Task, tries: Sequence[Attempt]) -> _Bar:
-    output = task.spec.evaluation.output
-    scores = [one.result.score for one in tries if one.result.score is not None]
-    worst = worst_of(output.direction, scores) if scores else None
-    return _Bar(output.verdict == "none", output.direction, worst)
-
-
 def _judge_task(
     task: Task,
     staged: Iterable[MadeUp],
@@ -138,28 +109,85 @@ def _judge_task(
         return attempts.get((task_id, name), ())
 
     solution = MadeUp(name="solution", task_id=task_id, role="solution", label="its solution")
+    held = standard(task, found("solution"))
     unscored = _solution(task, solution, found("solution"), book)
-    bar = _bar(task, found("solution"))
     empty = MadeUp(name="empty", task_id=task_id, role="empty", label=_EMPTY_LABEL)
-    _must_not(empty, found("empty"), book, bar, unscored=unscored)
+    _must_not(empty, found("empty"), book, held, unscored=unscored)
+    handed_in = [(solution, found("solution")), (empty, found("empty"))]
     for name in task.wrong:
         wrong = MadeUp(name=f"wrong-{name}", task_id=task_id, role="wrong", label="its own wrong solution")
         tries = found(wrong.name)
-        _must_not(wrong, tries, book, bar, unscored=unscored)
-        _expected(task, name, wrong, tries, book, bar)
+        _must_not(wrong, tries, book, held, unscored=unscored)
+        _expected(task, name, wrong, tries, book, held)
+        handed_in.append((wrong, tries))
     for made_up in staged:
         tries = found(made_up.name)
+        handed_in.append((made_up, tries))
         if made_up.role == "mutant":
-            book.mutants += any(not _machinery(one) for one in tries)
-            if took := [one for one in tries if bar.passed(one)]:
-                text = f"a mutated solution {bar.words(took[0])}: {made_up.detail}"
-                book.add("warning", "mutant-passes", made_up, text)
+            _mutant(made_up, tries, book, held)
         else:
-            _must_not(made_up, tries, book, bar, unscored=unscored)
+            _must_not(made_up, tries, book, held, unscored=unscored)
+    _contradictions(task, handed_in, book)
+    if held.score is not None:
+        _raises(task, handed_in, book)
     for one in suspicions(task):
         book.findings.append(
             AuditFinding(level="warning", kind=one.kind, task_id=task_id, text=f"{one.place}: {one.text}")
         )
+
+
+def _mutant(made_up: MadeUp, tries: Sequence[Attempt], book: _Book, held: Standard) -> None:
+    """One that scores worse than the solution was noticed, also where it still passes."""
+    scored = [one for one in tries if not machinery(one)]
+    book.mutants += bool(scored)
+    for one in scored:
+        if held.surpassed(one.result):
+            words = held.words(one.result)
+            text = f"a mutated solution is better than the solution ({words}): {made_up.detail}"
+            book.add("warning", "mutant-is-better", made_up, text)
+            return
+        if held.passed(one) and not held.fell(one.result):
+            text = f"a mutated solution {held.how(one)}: {made_up.detail}"
+            book.add("warning", "mutant-passes", made_up, text)
+            return
+
+
+def _contradictions(task: Task, handed_in: Iterable[tuple[MadeUp, Sequence[Attempt]]], book: _Book) -> None:
+    """Verdicts that contradict their own score or checks: each sort once, with the first that shows it."""
+    told = dict[str, list[MadeUp]]()
+    for made_up, tries in handed_in:
+        for text in {contradicts(task, one) for one in tries} - {""}:
+            told.setdefault(text, []).append(made_up)
+    for text, who in told.items():
+        more = f", and {len(who) - 1} more" if len(who) > 1 else ""
+        book.add("defect", "contradicts-itself", who[0], f"{text}, for {_named(who[0])}{more}")
+
+
+def _raises(task: Task, handed_in: Iterable[tuple[MadeUp, Sequence[Attempt]]], book: _Book) -> None:
+    """An evaluator that raises for what is merely wrong, in place of saying FAIL. What is dishonest may break
+    it and counts as the lowest; nothing at all, and what expect.yaml speaks of, have findings of their own.
+    """
+    merely = [
+        (made_up, one)
+        for made_up, tries in handed_in
+        if made_up.role == "mutant"
+        or made_up.name == EMPTY_FILE
+        or (made_up.role == "wrong" and not _stated(task, made_up))
+        for one in tries[:1]
+    ]
+    broken = [(made_up, one) for made_up, one in merely if raised(one)]
+    if broken:
+        made_up, one = broken[0]
+        text = (
+            f"the evaluator raises for {len(broken)} of {len(merely)} hand-ins that are merely wrong, "
+            f"in place of FAIL: {_why(one)} for {_named(made_up)}"
+        )
+        book.add("defect", "evaluator-raises", made_up, text)
+
+
+def _stated(task: Task, wrong: MadeUp) -> bool:
+    expected = task.expected.get(wrong.name.removeprefix("wrong-"))
+    return expected is not None and expected.status is not None
 
 
 def _solution(task: Task, made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> bool:
@@ -169,7 +197,7 @@ def _solution(task: Task, made_up: MadeUp, tries: Sequence[Attempt], book: _Book
         finding = AuditFinding(level="warning", kind="no-solution", task_id=task.task_id, text=text)
         book.findings.append(finding)
         return False
-    unscored = [one for one in tries if _machinery(one)]
+    unscored = [one for one in tries if machinery(one)]
     if unscored:
         book.add("error", "not-scored", made_up, f"its solution was not scored: {_why(unscored[0])}")
         return True
@@ -184,12 +212,12 @@ def _solution(task: Task, made_up: MadeUp, tries: Sequence[Attempt], book: _Book
 
 
 def _by_the_clock(moved: Attempt, tries: Sequence[Attempt], book: _Book) -> None:
-    sound = [one for one in tries if not _machinery(one)]
+    sound = [one for one in tries if not machinery(one)]
     if not sound:
         return
     was, now = sound[0].result, moved.result
     solution = MadeUp(name="solution", task_id=now.task_id, role="solution", label="its solution")
-    if _machinery(moved):
+    if machinery(moved):
         text = f"with the clock {SHIFT_WORDS} ahead its solution was not scored: {_why(moved)}"
         book.add("error", "not-scored", solution, text)
         return
@@ -203,11 +231,18 @@ def _by_the_clock(moved: Attempt, tries: Sequence[Attempt], book: _Book) -> None
     book.add("defect", CLOCK, solution, text)
 
 
-def _must_not(made_up: MadeUp, tries: Sequence[Attempt], book: _Book, bar: _Bar, *, unscored: bool) -> None:
-    if took := [one for one in tries if bar.passed(one)]:
+def _must_not(
+    made_up: MadeUp, tries: Sequence[Attempt], book: _Book, held: Standard, *, unscored: bool
+) -> None:
+    paid = [one.result for one in tries if held.as_good(one.result)]
+    if took := [one for one in tries if held.passed(one)]:
         book.took(made_up)
-        text = f"{_named(made_up)} {bar.words(took[0])}" if bar.alone else f"PASS for {_named(made_up)}"
+        text = f"{_named(made_up)} {held.how(took[0])}" if held.alone else f"PASS for {_named(made_up)}"
         book.add("defect", f"{made_up.role}-passes", made_up, text)
+    elif paid:
+        more = "better than" if held.surpassed(paid[0]) else "as good as"
+        text = f"{_named(made_up)} is {more} its solution: {held.words(paid[0])}"
+        book.add("defect", "full-score", made_up, text)
     elif unscored:
         return
     else:
@@ -216,7 +251,8 @@ def _must_not(made_up: MadeUp, tries: Sequence[Attempt], book: _Book, bar: _Bar,
 
 
 def _named(made_up: MadeUp) -> str:
-    return f"{made_up.label} ({made_up.name})" if made_up.role in ("wrong", "attack") else made_up.label
+    told = made_up.role in ("wrong", "attack", "mutant")
+    return f"{made_up.label} ({made_up.name})" if told else made_up.label
 
 
 def _left_the_mean(made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> None:
@@ -243,11 +279,11 @@ def _left_the_mean(made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> No
 
 
 def _expected(  # noqa: PLR0917 - one line of a table
-    task: Task, name: str, made_up: MadeUp, tries: Sequence[Attempt], book: _Book, bar: _Bar
+    task: Task, name: str, made_up: MadeUp, tries: Sequence[Attempt], book: _Book, held: Standard
 ) -> None:
     """expect.yaml against what came; what PASSes was told already."""
     expected = task.expected.get(name)
-    bad = [one for one in tries if not bar.passed(one) and not _machinery(one)]
+    bad = [one for one in tries if not held.passed(one) and not machinery(one)]
     if expected is None or not bad:
         return
     result = bad[0].result
@@ -265,7 +301,7 @@ def _expected(  # noqa: PLR0917 - one line of a table
 
 
 def _agree(made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> None:
-    sound = [one for one in tries if not _machinery(one)]
+    sound = [one for one in tries if not machinery(one)]
     if len(sound) < 2:  # noqa: PLR2004 - one alone agrees with itself
         return
     first = sound[0].result
@@ -284,12 +320,6 @@ def _agree(made_up: MadeUp, tries: Sequence[Attempt], book: _Book) -> None:
             text = f"repeats of {_named(made_up)} do not agree: {'; '.join(parts)}"
             book.add("defect", REPEATS, made_up, text)
             return
-
-
-def _machinery(one: Attempt) -> bool:
-    """Whether an ERROR says nothing of task and submission: engine, environment, adapter, scorehost."""
-    error = one.result.error
-    return error is not None and error.blame not in (Blame.DATASET, Blame.SUBMISSION)
 
 
 def _why(one: Attempt) -> str:

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scorehost.audit import mutate_code, mutate_json, mutate_text
+from scorehost.audit import mutate_code, mutate_json, mutate_notebook, mutate_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -88,6 +88,8 @@ def _changed(file: File, way: str, chance: random.Random) -> Change:
         change = mutate_json.change(file.content, way, chance)
         if change is not None:
             return change
+    if file.language == "notebook":
+        return mutate_notebook.change(file.content, way, chance)
     if file.language == "python":
         change = mutate_code.change(file.content, way, chance)
         if change is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from scorehost.spec.dataset import Task
 
@@ -59,6 +60,11 @@ _CHANCE = frozenset(
 _PICKLES = frozenset(
     {("pickle", "load"), ("pickle", "loads"), ("marshal", "loads"), ("dill", "load"), ("joblib", "load")}
 )
+CLOCK_OF_PROGRAM = "program-reads-the-clock"
+_OF_PROGRAM = "a program that is started reads the clock, which an audit does not move there: look at it"
+# `date` as a command of a shell: at its begin, or after what begins another one.
+_DATE = re.compile(r"(?:^|[;&|`(]|\$\()\s*(?:/usr)?(?:/bin/)?date(?:\s+[-+]|\s*(?:$|[;&|`)]))")
+_IN_CODE = re.compile(r"\b(?:time\.time(?:_ns)?|datetime\.(?:now|utcnow|today)|date\.today)\s*\(")
 _OF_CHANCE = {"uuid": frozenset({"uuid1", "uuid4"}), "os": frozenset({"urandom"})}
 
 
@@ -66,14 +72,17 @@ _OF_CHANCE = {"uuid": frozenset({"uuid1", "uuid4"}), "os": frozenset({"urandom"}
 class Suspicion:
     """One place of a task's code, and what is to be looked at there."""
 
-    kind: str  # runs-beside-gold | reads-the-clock | draws-at-random
+    kind: str  # runs-beside-gold | reads-the-clock | program-reads-the-clock | draws-at-random
     place: str  # evaluator.py:12
     text: str
 
 
 def suspicions(task: Task) -> tuple[Suspicion, ...]:
-    """Of all Python that the task's evaluator may import; one for each kind and line."""
+    """Of all Python that the task's evaluator may import, and of programs of the gold set that it names; one
+    for each kind and line.
+    """
     found: dict[tuple[str, str], Suspicion] = {}
+    words: set[str] = set()
     for name, path in task.code.items():
         if PurePosixPath(name).suffix != ".py":
             continue
@@ -81,9 +90,76 @@ def suspicions(task: Task) -> tuple[Suspicion, ...]:
             tree = ast.parse(path.read_bytes())
         except (OSError, SyntaxError, ValueError):
             continue
+        words |= _texts(tree)
         for one in _Reader(task, name, tree).read():
             found.setdefault((one.kind, one.place), one)
+    for one in _programs(task, words):
+        found.setdefault((one.kind, one.place), one)
     return tuple(found.values())
+
+
+def _texts(tree: ast.AST) -> set[str]:
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def _programs(task: Task, words: set[str]) -> Iterator[Suspicion]:
+    """Programs that lie with the gold, and whose names stand in the evaluator: they run as programs of their
+    own, in which an audit moves no clock.
+    """
+    for path, file in task.gold.items():
+        name = PurePosixPath(path).name
+        if PurePosixPath(path).suffix not in (".py", ".sh") or not any(name in text for text in words):
+            continue
+        try:
+            content = file.read_bytes()
+            lines = _clock_lines(content) if path.endswith(".py") else _dates(content)
+        except (OSError, SyntaxError, ValueError):
+            continue
+        for number in lines:
+            yield Suspicion(CLOCK_OF_PROGRAM, f"evaluation/{path}:{number}", _OF_PROGRAM)
+
+
+def _clock_lines(content: bytes) -> list[int]:
+    tree = ast.parse(content)
+    names = _imported(tree)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [call.lineno for call in calls if _is_clock(_resolved(call.func, names))]
+
+
+def _dates(content: bytes) -> list[int]:
+    lines = content.decode("utf-8", "replace").splitlines()
+    return [number for number, line in enumerate(lines, start=1) if _DATE.search(line.partition("#")[0])]
+
+
+def _imported(tree: ast.AST) -> dict[str, str]:
+    """What imported names stand for, under the names that they have here."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update({one.asname: one.name for one in node.names if one.asname})
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for one in node.names:
+                if one.name == "*":
+                    every = _CLOCKS.get(node.module, frozenset()) if node.module == "time" else frozenset()
+                    found.update({name: f"{node.module}.{name}" for name in every})
+                else:
+                    found[one.asname or one.name] = f"{node.module}.{one.name}"
+    return found
+
+
+def _resolved(node: ast.AST, names: Mapping[str, str]) -> str:
+    """A dotted name as its modules call it."""
+    first, dot, rest = _dotted(node).partition(".")
+    return names.get(first, first) + dot + rest
+
+
+def _is_clock(name: str) -> bool:
+    owner, _, last = name.rpartition(".")
+    return last in _CLOCKS.get(owner.rpartition(".")[2], ())
 
 
 @dataclass(slots=True)
@@ -92,8 +168,10 @@ class _Reader:
     name: str
     tree: ast.AST
     tainted: set[str] = field(default_factory=set)
+    names: dict[str, str] = field(default_factory=dict)
 
     def read(self) -> Iterator[Suspicion]:
+        self.names = _imported(self.tree)
         for _round in range(_ROUNDS):
             before = len(self.tainted)
             for node in ast.walk(self.tree):
@@ -101,7 +179,8 @@ class _Reader:
             if len(self.tainted) == before:
                 break
         seeded = any(
-            isinstance(node, ast.Call) and _dotted(node.func) == "random.seed" for node in ast.walk(self.tree)
+            isinstance(node, ast.Call) and _resolved(node.func, self.names) == "random.seed"
+            for node in ast.walk(self.tree)
         )
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call):
@@ -147,7 +226,9 @@ class _Reader:
         how = self._runs(call)
         if how:
             yield Suspicion("runs-beside-gold", place, how)
-        owner, _, last = _dotted(call.func).rpartition(".")
+        if self._has_a_program_read_the_clock(call):
+            yield Suspicion(CLOCK_OF_PROGRAM, place, _OF_PROGRAM)
+        owner, _, last = _resolved(call.func, self.names).rpartition(".")
         module = owner.rpartition(".")[2]
         name = f"{module}.{last}()"
         if last in _CLOCKS.get(module, ()):
@@ -158,9 +239,28 @@ class _Reader:
             text = f"{name} without a seed: take inputs['task']['seed']"
             yield Suspicion("draws-at-random", place, text)
 
+    def _has_a_program_read_the_clock(self, call: ast.Call) -> bool:
+        """Whether a list or a text that is given to a call is a command that asks for the time."""
+        owner, _, last = _resolved(call.func, self.names).rpartition(".")
+        starts = (isinstance(call.func, ast.Attribute) and last in ("exec", "open")) or (
+            owner.rpartition(".")[2] in ("subprocess", "os") and last in _PROCESSES | _OS
+        )
+        if not starts:
+            return False
+        for given in call.args:
+            parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given]
+            texts = [
+                one.value for one in parts if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            ]
+            if texts and PurePosixPath(texts[0]).name == "date":
+                return True
+            if any(_DATE.search(text) or _IN_CODE.search(text) for text in texts):
+                return True
+        return False
+
     def _runs(self, call: ast.Call) -> str:
         """What submitted code is done with beside gold; "" when nothing is."""
-        owner, _, last = _dotted(call.func).rpartition(".")
+        owner, _, last = _resolved(call.func, self.names).rpartition(".")
         module = owner.rpartition(".")[2]
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         dirty = any(self._dirty(one) for one in given)

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from scorehost.model.json import BadJson, parse
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from scorehost.spec.dataset import Task
     from scorehost.spec.task import Artifact
 
-Language = Literal["python", "shell", "json", "text", "bytes"]
+Language = Literal["python", "shell", "json", "notebook", "text", "bytes"]
 MAX_FILE = 4 * 1024 * 1024  # larger files of a solution are handed in as they are, and are not mutated
 MAX_FILES = 2_000
 _SUFFIXES: dict[str, Language] = {
@@ -23,6 +25,8 @@ _SUFFIXES: dict[str, Language] = {
     ".sh": "shell",
     ".bash": "shell",
     ".json": "json",
+    ".geojson": "json",
+    ".ipynb": "notebook",
 }
 _MEDIA: dict[str, Language] = {
     "text/x-python": "python",
@@ -32,6 +36,7 @@ _MEDIA: dict[str, Language] = {
     "text/x-sh": "shell",
     "application/x-sh": "shell",
     "application/json": "json",
+    "application/x-ipynb+json": "notebook",
 }
 
 
@@ -93,7 +98,7 @@ def subject_of(task: Task) -> Subject:
 
 
 def language_of(path: str, artifact: Artifact, content: bytes) -> Language:
-    """By suffix, then by declared media type, then by whether it is UTF-8."""
+    """By suffix, then by declared media type, then by what it holds: an object or a list of JSON, UTF-8."""
     suffix = Path(path).suffix.lower()
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
@@ -105,7 +110,17 @@ def language_of(path: str, artifact: Artifact, content: bytes) -> Language:
         content.decode("utf-8")
     except UnicodeDecodeError:
         return "bytes"
+    if content.lstrip()[:1] in (b"{", b"[") and _parses(content):
+        return "json"
     return "bytes" if b"\0" in content else "text"
+
+
+def _parses(content: bytes) -> bool:
+    try:
+        parse(content, max_bytes=MAX_FILE)
+    except BadJson:
+        return False
+    return True
 
 
 def defined(content: bytes) -> tuple[Name, ...]:

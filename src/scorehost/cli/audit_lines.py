@@ -20,6 +20,9 @@ _VERBS = {
     "wrong-unexpected": "judge a wrong solution otherwise than its expect.yaml says",
     "repeats-differ": "do not agree with themselves",
     "clock-decides": "judge by the time of day",
+    "full-score": "score what must not pass as high as their solution",
+    "contradicts-itself": "contradict their own score or checks",
+    "evaluator-raises": "raise for what is merely wrong, in place of FAIL",
     "attack-leaves-mean": "let an attack out of the mean",
 }
 

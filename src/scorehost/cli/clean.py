@@ -25,16 +25,25 @@ _NAMED = 2  # objects that are left for one reason: a job that runs has dozens
 )
 @click.option("--force", is_flag=True, help="With --job: also of another machine, or of a living process.")
 @click.option("--kept", is_flag=True, help="Only containers that --keep left.")
+@click.option("--images", is_flag=True, help="Only images that were built from recipes.")
 @verbosity
-def clean(job: str | None, older_than: float, force: bool, kept: bool) -> int:
+def clean(job: str | None, older_than: float, force: bool, kept: bool, images: bool) -> int:
     """Remove containers and volumes of jobs that have ended; never those of a job that may be alive.
 
-    What `run --keep` kept stays, unless --kept or its --job is given.
+    What `run --keep` kept stays, unless --kept or its --job is given. Images stay unless --images is given.
     """
+    if images and (job is not None or kept):
+        raise click.UsageError("--images goes with --older-than only: images belong to no job.")
     if force and job is None:
         raise click.UsageError("--force goes together with --job ID only.")
     call = functools.partial(
-        api.clean, api.engine_host(), job=job, older_than=older_than, force=force, kept=kept
+        api.clean,
+        api.engine_host(),
+        job=job,
+        older_than=older_than,
+        force=force,
+        kept=kept,
+        images=images,
     )
     report = anyio.run(call)
     for item in report.removed[:_SHOWN]:
@@ -45,6 +54,8 @@ def clean(job: str | None, older_than: float, force: bool, kept: bool) -> int:
     for reason, names in list(why.items())[:_SHOWN]:
         more = f" and {count(len(names) - _NAMED, 'other object')}" if len(names) > _NAMED else ""
         say(f"left {', '.join(names[:_NAMED])}{more}: {reason}")
+    if report.calls:
+        say(f"removed what {count(report.calls, 'call')} of agents had left on this machine")
     left = f", {len(report.left)} left" if report.left else ""
     say(f"{count(len(report.removed), 'object')} removed{left}")
     return 0

@@ -40,8 +40,9 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Sets the log up, then runs."""
         # Imported here: structlog takes longer to load than all of --help.
-        from scorehost.api import own_masker  # noqa: PLC0415
+        from scorehost.api import own_masker, require_utf8  # noqa: PLC0415
         from scorehost.log import configure  # noqa: PLC0415
 
+        require_utf8()
         configure(verbose_of(ctx), mask=own_masker().text)
         return super().invoke(ctx)

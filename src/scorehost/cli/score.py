@@ -50,8 +50,8 @@ def score(
 ) -> int:
     """Score the submission at PATH for the task in TASK_DIR.
 
-    PATH is a folder that holds the declared artifacts at their paths, an archive of one, or solution, empty,
-    wrong:NAME.
+    PATH is a folder that holds the declared artifacts at their paths, an archive of one, the file itself for
+    a task that asks for one file, or solution, empty, wrong:NAME.
     Exit status as of `run`.
     """
     call = functools.partial(

@@ -33,6 +33,8 @@ def summary_lines(content: Mapping[str, Any]) -> list[str]:
         lines += [visible(prefix + line) for line in _remarks(summary.submissions[name])]
     if summary.shared_host:
         lines.append("not isolated: scored in the run phase's own container (evaluate_host.isolated: false)")
+    if summary.adapter_isolation == "none" and summary.usage:
+        lines.append("adapter_isolation: none (programs that play roles run as this user)")
     return lines + [visible(_used(role, usage)) for role, usage in summary.usage.items()]
 
 
@@ -53,7 +55,7 @@ def tokens_used(usage: RoleUsage) -> str:
 def _provoked(group: Group) -> str:
     """How many of the ERRORs that count as the lowest were agents that failed at the work they were shown."""
     number = group.errors_provoked
-    return f" ({number} by failed calls of an agent that answered others)" if number else ""
+    return f" ({number} by calls of agents that the work can have made fail)" if number else ""
 
 
 def _cells(name: str, group: Group) -> tuple[str, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from scorehost.engine.door import ContainerState, EngineInfo, Image, Listed
+from scorehost.engine.door import ContainerState, EngineInfo, Image, Listed, Place
 
 if TYPE_CHECKING:
     from scorehost.engine.endpoint import Endpoint
@@ -18,6 +20,8 @@ UNENFORCED = {
     "CpuCfsQuota": "No cpu cfs quota support",
     "PidsLimit": "No pids limit support",
 }
+
+_GO_FOLDER, _GO_LINK = 1 << 31, 1 << 27
 
 
 def engine_info(info: Any, version: Any, endpoint: Endpoint) -> EngineInfo:
@@ -39,7 +43,13 @@ def engine_info(info: Any, version: Any, endpoint: Endpoint) -> EngineInfo:
         runtimes=tuple(sorted(info.get("Runtimes") or ())),
         cgroup_version=str(info.get("CgroupVersion", "1")),
         warnings=tuple(said),
+        security=tuple(_security(str(option)) for option in info.get("SecurityOptions") or ()),
     )
+
+
+def _security(option: str) -> str:
+    """The name in a row such as "name=seccomp,profile=default"; old engines write the name alone."""
+    return option.partition(",")[0].removeprefix("name=")
 
 
 def engine_seconds(info: Any) -> str:
@@ -62,7 +72,21 @@ def image(answer: Any, reference: str) -> Image:
         env={name: value for name, _, value in rows},
         volumes=tuple(sorted(config.get("Volumes") or ())),
         labels=dict(config.get("Labels") or {}),
+        on_build=tuple(str(line) for line in config.get("OnBuild") or ()),
+        operating_system=str(answer.get("Os") or "linux"),
     )
+
+
+def place(header: str) -> Place | None:
+    """From the header of /containers/ID/archive; its mode is Go's. None when there is no such header."""
+    if not header:
+        return None
+    found = json.loads(base64.b64decode(header))
+    mode = int(found["mode"])
+    kind: Literal["folder", "file", "link"] = (
+        "folder" if mode & _GO_FOLDER else "link" if mode & _GO_LINK else "file"
+    )
+    return Place(kind, mode & 0o777, str(found.get("linkTarget") or "") if kind == "link" else "")
 
 
 def state(answer: Any) -> ContainerState:
@@ -103,3 +127,19 @@ def listed_volume(row: Any) -> Listed:
         labels=dict(row.get("Labels") or {}),
         created=datetime.fromisoformat(created).timestamp() if created else 0.0,
     )
+
+
+def listed_images(row: Any) -> list[Listed]:
+    """From a row of /images/json, one for each tag."""
+    return [
+        Listed(
+            id=row["Id"],
+            name=str(tag),
+            kind="image",
+            labels=dict(row.get("Labels") or {}),
+            created=float(row["Created"]),
+            size=int(row.get("Size") or 0),
+        )
+        for tag in row.get("RepoTags") or ()
+        if tag != "<none>:<none>"
+    ]

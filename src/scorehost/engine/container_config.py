@@ -12,12 +12,16 @@ from scorehost.model.limits import INODES_PER_MIB, MIB
 if TYPE_CHECKING:
     from scorehost.engine.door import ContainerSpec
 
-OPEN_FILES = 1024
 NANO = 1_000_000_000
 # The engine kills scoring hosts before anything else of its machine when memory runs out.
 OOM_SCORE = 500
 NOBODY_RESOLVES = "127.0.0.1"
+# A name that nobody knows is looked up once, for a second: programs that read this by themselves (musl) would
+# wait for five.
+ASKED_ONCE = ("timeout:1", "attempts:1", "ndots:0")
 HOSTNAME = "host"
+# The engine's /etc/hosts says that localhost is ::1 too, so `lo` has to have it.
+LOOPBACK_SIX = "net.ipv6.conf.all.disable_ipv6"
 # What engines mask by themselves, of any version, and what is left to write there: pressure triggers act on
 # the whole machine, and anybody may set them.
 MASKED = (
@@ -36,11 +40,18 @@ MASKED = (
     "/sys/firmware",
 )
 # Memory that no limit of the container counts (locked pages, message queues) and core dumps are shut off.
-ULIMITS = (("nofile", OPEN_FILES), ("core", 0), ("memlock", 0), ("msgqueue", 0))
+ULIMITS = (("core", 0), ("memlock", 0), ("msgqueue", 0))
 
 
-def container_config(spec: ContainerSpec, *, default_runtime: str) -> dict[str, Any]:
-    """The JSON body for /containers/create. EngineRefused (status 400) for a variable that cannot be set."""
+def container_config(
+    spec: ContainerSpec, *, default_runtime: str, loopback_six: bool = False
+) -> dict[str, Any]:
+    """The JSON body for /containers/create; `loopback_six`: the kernel knows IPv6.
+
+    EngineRefused (status 400) for a variable that cannot be set.
+    """
+    limits = (("nofile", spec.open_files), *ULIMITS)
+    hosts_file = not (spec.network or spec.names_itself)  # whether the engine writes one for a lone `lo`
     user = f"{spec.user}:{spec.user}"
     labels = dict(spec.labels)
     return {
@@ -65,6 +76,9 @@ def container_config(spec: ContainerSpec, *, default_runtime: str) -> dict[str, 
         "HostConfig": {
             "NetworkMode": spec.network or "none",
             "Dns": [] if spec.network else [NOBODY_RESOLVES],
+            "DnsOptions": [] if spec.network else list(ASKED_ONCE),
+            "ExtraHosts": [f"{HOSTNAME}:127.0.0.1"] if hosts_file else [],
+            "Sysctls": {LOOPBACK_SIX: "0"} if hosts_file and loopback_six else {},
             "ReadonlyRootfs": True,
             "MaskedPaths": list(MASKED),
             "CapDrop": ["ALL"],
@@ -76,7 +90,7 @@ def container_config(spec: ContainerSpec, *, default_runtime: str) -> dict[str, 
             "MemorySwap": spec.memory,  # equal: no swap
             "NanoCpus": round(spec.cpus * NANO),
             "PidsLimit": spec.pids,
-            "Ulimits": [{"Name": name, "Soft": value, "Hard": value} for name, value in ULIMITS],
+            "Ulimits": [{"Name": name, "Soft": value, "Hard": value} for name, value in limits],
             "OomScoreAdj": OOM_SCORE,
             "LogConfig": {"Type": "none"},
             "Runtime": spec.runtime or default_runtime,

@@ -18,13 +18,14 @@ from scorehost.engine.calls import (
     Call,
     Caller,
 )
-from scorehost.engine.container_config import container_config
+from scorehost.engine.container_config import LOOPBACK_SIX, container_config
 from scorehost.engine.docker_events import event_stream
 from scorehost.engine.docker_images import build_image, pull_image
 from scorehost.engine.door import unheard
 from scorehost.engine.hijack import hijack
 from scorehost.engine.linger import lingering
 from scorehost.engine.paths import quoted, quoted_reference
+from scorehost.engine.pulse import Pulse
 from scorehost.engine.translate import WORDS, translated
 from scorehost.engine.wire import Request, exchange
 from scorehost.errors import Conflict, EngineRefused, NotFound
@@ -36,7 +37,16 @@ if TYPE_CHECKING:
 
     import docker
 
-    from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Image, Listed, Stream
+    from scorehost.engine.door import (
+        ContainerSpec,
+        ContainerState,
+        EngineInfo,
+        Event,
+        Image,
+        Listed,
+        Place,
+        Stream,
+    )
     from scorehost.engine.endpoint import Endpoint
 
 CREATE_SECONDS = 30.0
@@ -44,6 +54,8 @@ CANCELLED_CREATE_SECONDS = 5.0  # how long a cancelled create may go on, to take
 UPLOAD_SECONDS = 600.0  # from the archive's last byte to the engine's word that it is unpacked
 GONE_OR_GOING = "is already in progress"
 ANSWER_BYTES = 64 * 1024
+PLACE_HEADER = "x-docker-container-path-stat"
+NO_SIX = "The engine's machine has no IPv6; the next container is made without it."
 NO_CONTAINER = "no such container"
 
 
@@ -54,12 +66,23 @@ class DockerEngine:
         self._endpoint = endpoint
         self._prefix = prefix
         self._client = client
-        self._caller = Caller(client, endpoint, prefix)
+        self._pulse = Pulse(endpoint, self._ping)
+        self._caller = Caller(endpoint, prefix, self._pulse)
         self._default_runtime = ""
+        self._loopback_six = True  # until a start says that this kernel has no IPv6
 
     def give_up(self) -> None:
         """Every call that waits for an answer, and every later one, raises EngineUnreachable at once."""
         self._caller.give_up()
+
+    async def _ping(self) -> None:
+        request = Request("say that it is there", "GET", "/_ping", {})
+        async with exchange(self._endpoint, request):
+            return
+
+    async def ping(self) -> None:
+        """Asks whether the engine is there; EngineTimeout when it hangs."""
+        await self._pulse.check("say that it is there", closing=True)
 
     async def info(self) -> EngineInfo:
         """What the engine says of itself."""
@@ -106,9 +129,14 @@ class DockerEngine:
         """Makes a container and gives its id. A cancelled create takes back what it made, within bounds."""
         if not spec.runtime and not self._default_runtime:
             await self.info()
-        config = container_config(spec, default_runtime=self._default_runtime)
+        config = container_config(
+            spec, default_runtime=self._default_runtime, loopback_six=self._loopback_six
+        )
         return await lingering(
-            lambda: self._create(spec, config, said), undo=self.remove, grace=CANCELLED_CREATE_SECONDS
+            lambda: self._create(spec, config, said),
+            undo=self.remove,
+            grace=CANCELLED_CREATE_SECONDS,
+            alive=self.ping,
         )
 
     async def _create(self, spec: ContainerSpec, config: dict[str, Any], said: Callable[[str], None]) -> str:
@@ -145,13 +173,27 @@ class DockerEngine:
             length=length,
             head_seconds=UPLOAD_SECONDS,
         )
-        async with exchange(self._endpoint, request):
+        async with exchange(self._endpoint, request, self._pulse):
             return
+
+    async def place(self, container: str, path: str) -> Place | None:
+        """What the image or a volume has at `path`; None: nothing."""
+        request = Request(
+            f"look at {path} of the container {container}",
+            "HEAD",
+            f"{self._prefix}/containers/{quoted(container)}/archive?path={quoted(path)}",
+            {},
+        )
+        try:
+            async with exchange(self._endpoint, request) as response:
+                return answers.place(response.headers.get(PLACE_HEADER, ""))
+        except NotFound:
+            return None
 
     def attach(self, container: str) -> AbstractAsyncContextManager[Stream]:
         """stdin, stdout and stderr of the main process; opened before `start`, so that nothing is missed."""
         path = f"{self._prefix}/containers/{quoted(container)}/attach?stream=1&stdin=1&stdout=1&stderr=1"
-        return hijack(self._endpoint, path, doing=f"attach to the container {container}")
+        return hijack(self._endpoint, path, doing=f"attach to the container {container}", pulse=self._pulse)
 
     async def start(self, container: str) -> None:
         """Starts it; EngineRefused with the runtime's own words when that fails."""
@@ -159,7 +201,12 @@ class DockerEngine:
         doing = f"start the container {container}"
         try:
             await self._caller.call(Call(doing, "POST", path, seconds=START_SECONDS, lane="slow"))
-        except NotFound as error:
+        except EngineRefused as error:
+            if LOOPBACK_SIX.replace(".", "/") in error.message:
+                self._loopback_six = False
+                raise EngineRefused(NO_SIX, status=error.status) from error
+            if not isinstance(error, NotFound):
+                raise
             if NO_CONTAINER in error.message.lower():
                 raise
             raise EngineRefused(error.message, status=error.status) from error  # a program that is not found
@@ -181,7 +228,7 @@ class DockerEngine:
             {},
             head_seconds=None,
         )
-        async with exchange(self._endpoint, request) as response:
+        async with exchange(self._endpoint, request, self._pulse) as response:
             await response.read(ANSWER_BYTES)
         return await self.inspect(container)
 
@@ -219,7 +266,9 @@ class DockerEngine:
         doing = f"start the process {exec_id[:12]}"
 
         def opening() -> AbstractAsyncContextManager[Stream]:
-            return hijack(self._endpoint, path, doing=doing, body={"Detach": False, "Tty": False})
+            return hijack(
+                self._endpoint, path, doing=doing, body={"Detach": False, "Tty": False}, pulse=self._pulse
+            )
 
         async with AsyncExitStack() as stack:
             try:
@@ -255,7 +304,9 @@ class DockerEngine:
     async def kill(self, container: str) -> None:
         """SIGKILL to the main process; quiet when it has ended or is gone."""
         path = f"/containers/{quoted(container)}/kill"
-        call = Call(f"kill the container {container}", "POST", path, {"signal": "KILL"}, again=True)
+        call = Call(
+            f"kill the container {container}", "POST", path, {"signal": "KILL"}, again=True, closing=True
+        )
         try:
             await self._caller.call(call)
         except (NotFound, Conflict):
@@ -270,6 +321,7 @@ class DockerEngine:
             params={"force": "1", "v": "1"},
             seconds=REMOVE_SECONDS,
             again=True,
+            closing=True,
         )
         try:
             await self._caller.call(call)
@@ -288,10 +340,11 @@ class DockerEngine:
             f"{self._prefix}/containers/{quoted(container)}/wait?condition=removed",
             {},
             head_seconds=REMOVE_SECONDS,
+            closing=True,
         )
         try:
             with anyio.fail_after(REMOVE_SECONDS):
-                async with exchange(self._endpoint, request) as response:
+                async with exchange(self._endpoint, request, self._pulse) as response:
                     await response.read(ANSWER_BYTES)
         except NotFound:
             return
@@ -301,12 +354,13 @@ class DockerEngine:
     async def list_containers(self, labels: Mapping[str, str | None]) -> list[Listed]:
         """Containers in any state that carry all `labels`; a value of None asks for the key alone."""
         params = {"all": "1", "filters": _filters(labels)}
-        call = Call("list containers", "GET", "/containers/json", params=params, again=True)
+        call = Call("list containers", "GET", "/containers/json", params=params, again=True, closing=True)
         return [answers.listed_container(row) for row in await self._caller.call(call)]
 
     async def list_volumes(self, labels: Mapping[str, str | None]) -> list[Listed]:
         """Volumes, the same way."""
-        call = Call("list volumes", "GET", "/volumes", params={"filters": _filters(labels)}, again=True)
+        params = {"filters": _filters(labels)}
+        call = Call("list volumes", "GET", "/volumes", params=params, again=True, closing=True)
         rows = (await self._caller.call(call)).get("Volumes") or []
         return [answers.listed_volume(row) for row in rows]
 
@@ -314,7 +368,23 @@ class DockerEngine:
         """Removes a volume; quiet when it is gone; Conflict while a container uses it."""
         path = f"/volumes/{quoted(name)}"
         try:
-            await self._caller.call(Call(f"remove the volume {name}", "DELETE", path, again=True))
+            call = Call(f"remove the volume {name}", "DELETE", path, again=True, closing=True)
+            await self._caller.call(call)
+        except NotFound:
+            return
+
+    async def list_images(self, labels: Mapping[str, str | None]) -> list[Listed]:
+        """Images that carry all `labels`, one row for each tag."""
+        call = Call("list images", "GET", "/images/json", params={"filters": _filters(labels)}, again=True)
+        rows = await self._caller.call(call)
+        return [found for row in rows for found in answers.listed_images(row)]
+
+    async def remove_image(self, name: str) -> None:
+        """Takes a tag away, and its image with the last one."""
+        path = f"/images/{quoted_reference(name)}"
+        call = Call(f"remove the image {name}", "DELETE", path, seconds=REMOVE_SECONDS, again=True)
+        try:
+            await self._caller.call(call)
         except NotFound:
             return
 

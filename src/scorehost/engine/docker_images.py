@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import os
 import re
 from contextlib import aclosing
@@ -121,7 +122,9 @@ async def build_image(
     )
     try:
         with anyio.fail_after(timeout):
-            await _follow_build(endpoint, request, _Log(log, _masker(header)))
+            disk = anyio.CapacityLimiter(1)
+            written = await in_thread(lambda: _Log(log, _masker(header)), disk)
+            await _follow_build(endpoint, request, written, disk)
     except TimeoutError as error:
         raise EngineTimeout(
             f"The build of {tag} did not end within {timeout:g} s; its output so far is in {log}.",
@@ -129,7 +132,9 @@ async def build_image(
         ) from error
 
 
-async def _follow_build(endpoint: Endpoint, request: Request, written: _Log) -> None:
+async def _follow_build(
+    endpoint: Endpoint, request: Request, written: _Log, disk: anyio.CapacityLimiter
+) -> None:
     try:
         async with (
             exchange(endpoint, request) as response,
@@ -137,17 +142,19 @@ async def _follow_build(endpoint: Endpoint, request: Request, written: _Log) -> 
         ):
             async for row in rows:
                 text = _told(row)
-                written.add(text)
+                await in_thread(functools.partial(written.add, text), disk)
                 if "error" in row:
-                    raise _failed_build(str(row["error"]), written)
+                    raise await in_thread(functools.partial(_failed_build, str(row["error"]), written), disk)
     except EngineRefused as error:
         if error.status == 0:
             raise
-        written.add(error.message + "\n")
+        refused = error.message
+        await in_thread(lambda: written.add(refused + "\n"), disk)
         words = error.message.removeprefix(f"The Docker engine refused to {request.doing}: ")
         raise EngineRefused(written.masker.text(words), status=0) from error
     finally:
-        written.close()
+        with anyio.CancelScope(shield=True):
+            await in_thread(written.close, disk)
 
 
 def _told(row: Any) -> str:

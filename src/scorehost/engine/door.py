@@ -36,6 +36,12 @@ class EngineInfo:
     runtimes: tuple[str, ...]
     cgroup_version: str
     warnings: tuple[str, ...] = ()
+    security: tuple[str, ...] = ()  # what it has on: seccomp, apparmor, userns, rootless, …
+
+    @property
+    def maps_users(self) -> bool:
+        """Whether users of its containers are a range of the machine's: only 65,536 of them exist then."""
+        return not {"userns", "rootless"}.isdisjoint(self.security)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,8 @@ class Image:
     env: Mapping[str, str]
     volumes: tuple[str, ...]
     labels: Mapping[str, str]
+    on_build: tuple[str, ...] = ()  # instructions that a recipe which begins with it carries out
+    operating_system: str = "linux"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,7 @@ class ContainerSpec:
     cpus: float
     pids: int
     shm: int
+    open_files: int = 1024
     volumes: tuple[str, ...] = ()
     tmpfs: tuple[Tmpfs, ...] = ()
     runtime: str | None = None
@@ -108,15 +117,25 @@ class ContainerState:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """What lies at a path of a container; `link` is where a symbolic link leads, as it is written there."""
+
+    kind: Literal["folder", "file", "link"]
+    mode: int  # permission bits
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
-    """A container or volume with its labels; `created` in seconds since the epoch."""
+    """A container, volume or tagged image with its labels; `created` in seconds since the epoch."""
 
     id: str
     name: str
-    kind: Literal["container", "volume"]
+    kind: Literal["container", "volume", "image"]
     labels: Mapping[str, str]
     created: float
     running: bool = False
+    size: int = 0  # of an image, with the layers that it shares with others
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +181,9 @@ class Engine(Protocol):
         For the way out of a process whose engine hangs; open streams end when they are cancelled.
         """
 
+    async def ping(self) -> None:
+        """Asks whether the engine is there; EngineTimeout, within moments, when it hangs."""
+
     async def info(self) -> EngineInfo:
         """What the engine says of itself. The first call of a job: its errors name what to mend."""
 
@@ -197,6 +219,12 @@ class Engine(Protocol):
 
         It is a file, all of its bytes, or pieces of them that are never held together; a piece should take
         milliseconds to make. An exception that the iteration raises comes out as it is.
+        """
+
+    async def place(self, container: str, path: str) -> Place | None:
+        """What the image or a volume has at `path`, looked at without following a link; None: nothing.
+
+        Places in memory are not seen.
         """
 
     def attach(self, container: str) -> AbstractAsyncContextManager[Stream]:
@@ -254,6 +282,15 @@ class Engine(Protocol):
 
     async def remove_volume(self, name: str) -> None:
         """Removes a volume; quiet when it is gone; Conflict while a container uses it."""
+
+    async def list_images(self, labels: Mapping[str, str | None]) -> list[Listed]:
+        """Images that carry all `labels`, one row for each tag, which is its name."""
+
+    async def remove_image(self, name: str) -> None:
+        """Takes a tag away, and its image with the last one; quiet when it is gone.
+
+        Conflict while a container is made of it.
+        """
 
     def events(self, labels: Mapping[str, str]) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
         """Container events from now on, of containers with these labels."""

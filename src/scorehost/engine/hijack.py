@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from scorehost.engine.door import Chunk
     from scorehost.engine.endpoint import Endpoint
+    from scorehost.engine.pulse import Pulse
 
 
 class HijackedStream:
@@ -70,11 +71,16 @@ class HijackedStream:
 
 @asynccontextmanager
 async def hijack(
-    endpoint: Endpoint, path: str, *, doing: str, body: Mapping[str, Any] | None = None
+    endpoint: Endpoint,
+    path: str,
+    *,
+    doing: str,
+    body: Mapping[str, Any] | None = None,
+    pulse: Pulse | None = None,
 ) -> AsyncIterator[HijackedStream]:
     """Posts to `path` and gives the stream that the connection becomes; an engine may answer 101 or 200."""
     data = json.dumps(body).encode() if body is not None else b""
     headers = {"Connection": "Upgrade", "Upgrade": "tcp", "Content-Type": "application/json"}
     request = Request(doing, "POST", path, headers, body=(data,) if data else (), length=len(data))
-    async with exchange(endpoint, request) as response:
+    async with exchange(endpoint, request, pulse) as response:
         yield HijackedStream(response)

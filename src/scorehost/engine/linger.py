@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
+from scorehost.errors import EngineError
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -14,15 +16,21 @@ UNDO_SECONDS = 10.0
 
 
 async def lingering(
-    work: Callable[[], Awaitable[T]], *, undo: Callable[[T], Awaitable[None]], grace: float
+    work: Callable[[], Awaitable[T]],
+    *,
+    undo: Callable[[T], Awaitable[None]],
+    grace: float,
+    alive: Callable[[], Awaitable[None]],
 ) -> T:
-    """The result of `work`. When cancelled, waits up to `grace` seconds for it and undoes what it gave.
+    """The result of `work`. When cancelled, waits up to `grace` seconds for it and undoes what it gave, or
+    only until `alive` raises an EngineError.
 
     What `undo` takes more than UNDO_SECONDS for, or what `work` makes after `grace`, is left: it must be
     recognisable by itself (by its labels).
     """
     protected = anyio.CancelScope(shield=True)
     results: list[T] = []
+    over: list[bool] = []
     errors: list[Exception] = []
 
     async def watch() -> None:
@@ -30,6 +38,12 @@ async def lingering(
             await anyio.sleep_forever()
         finally:
             protected.deadline = min(protected.deadline, anyio.current_time() + grace)
+            if not over:
+                with anyio.CancelScope(shield=True):
+                    try:
+                        await alive()
+                    except EngineError:
+                        protected.cancel()
 
     try:
         async with anyio.create_task_group() as group:
@@ -39,6 +53,7 @@ async def lingering(
                     results.append(await work())
                 except Exception as error:  # noqa: BLE001 - raised again below, outside the group
                     errors.append(error)
+                over.append(True)
             group.cancel_scope.cancel()
         # A cancel that came while the work went on is delivered here at the latest.
         await anyio.lowlevel.checkpoint_if_cancelled()

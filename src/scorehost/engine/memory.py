@@ -11,18 +11,11 @@ from typing import TYPE_CHECKING, Self
 import anyio
 import anyio.lowlevel
 
+from scorehost.engine import door
 from scorehost.engine.bodies import body_of
-from scorehost.engine.door import (
-    ContainerSpec,
-    ContainerState,
-    EngineInfo,
-    Event,
-    Image,
-    Listed,
-    Stream,
-    unheard,
-)
+from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Listed, Place, Stream
 from scorehost.engine.memory_files import MemoryFiles
+from scorehost.engine.memory_image_calls import MemoryImageCalls
 from scorehost.engine.memory_images import MemoryImages
 from scorehost.engine.memory_pipe import MemoryStream, Pipe
 from scorehost.engine.memory_process import Context, Launch, Process, Program
@@ -32,9 +25,10 @@ from scorehost.engine.memory_state import (
     Listener,
     MemoryContainer,
     MemoryExec,
-    carries,
     environment_of,
     events_of,
+    listed_containers,
+    listed_volumes,
     missing_program,
     sleep_program,
     state_of,
@@ -51,7 +45,7 @@ if TYPE_CHECKING:
 STOPPED = 409
 
 
-class MemoryEngine:
+class MemoryEngine(MemoryImageCalls):
     """An `Engine` to be used as a context manager; leaving it ends every program.
 
     `images` says what is present. `program` scripts what containers run. `fail` makes a call fail. `calls`
@@ -129,36 +123,20 @@ class MemoryEngine:
             if all(labels.get(key) == value for key, value in listener.labels.items()):
                 listener.pipe.push(event)
 
+    async def ping(self) -> None:
+        """Answers."""
+        async with self._call("ping"):
+            return
+
     async def info(self) -> EngineInfo:
         """The `info` that the engine was made with."""
         async with self._call("info"):
             return self._info
 
-    async def image(self, reference: str) -> Image:
-        """An image that is present; NotFound."""
-        async with self._call("image"):
-            return self.images.find(reference)
+    def _uses(self, identity: str) -> bool:
+        return any(each.image.id == identity for each in self._containers.values())
 
-    async def pull(self, reference: str) -> None:
-        """Brings an image that was added with `pullable`; EngineRefused for others."""
-        async with self._call("pull"):
-            self.images.pull(reference)
-
-    async def build(
-        self,
-        context: Path,
-        *,
-        dockerfile: str,
-        tag: str,
-        labels: Mapping[str, str],
-        log: Path,
-        timeout: float,  # noqa: ARG002, ASYNC109 - the door's; a build in memory takes no time
-    ) -> None:
-        """Builds from the few recipe lines that `MemoryImages.build` reads."""
-        async with self._call("build"):
-            self.images.build(context, dockerfile, tag, labels, log)
-
-    async def create(self, spec: ContainerSpec, *, said: Callable[[str], None] = unheard) -> str:
+    async def create(self, spec: ContainerSpec, *, said: Callable[[str], None] = door.unheard) -> str:
         """A container; the existing one for a name with the same labels. Says what `warnings` holds."""
         async with self._call("create"):
             for words in self.warnings:
@@ -187,6 +165,12 @@ class MemoryEngine:
         async with self._call("upload"):
             pieces, _ = body_of(archive)
             self._find(container).files.unpack(path, b"".join(pieces))
+
+    async def place(self, container: str, path: str) -> Place | None:
+        """What the container's image was said to have there, or what was unpacked."""
+        async with self._call("place"):
+            found = self._find(container)
+            return self.images.places.get((found.image.id, path)) or found.files.place(path)
 
     @asynccontextmanager
     async def attach(self, container: str) -> AsyncIterator[Stream]:
@@ -365,21 +349,12 @@ class MemoryEngine:
     async def list_containers(self, labels: Mapping[str, str | None]) -> list[Listed]:
         """Containers that carry all labels."""
         async with self._call("list_containers"):
-            return [
-                Listed(c.id, c.spec.name, "container", dict(c.spec.labels), c.created, c.status == "running")
-                for c in self._containers.values()
-                if carries(c, labels)
-            ]
+            return listed_containers(self._containers.values(), labels)
 
     async def list_volumes(self, labels: Mapping[str, str | None]) -> list[Listed]:
         """Volumes of containers that carry all labels: a volume has its container's."""
         async with self._call("list_volumes"):
-            return [
-                Listed(name, name, "volume", dict(c.spec.labels), c.created)
-                for c in self._containers.values()
-                if carries(c, labels)
-                for name in c.volumes
-            ]
+            return listed_volumes(self._containers.values(), labels)
 
     async def remove_volume(self, name: str) -> None:
         """Conflict for a volume that exists, since its container does; quiet for others."""

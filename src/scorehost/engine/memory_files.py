@@ -8,6 +8,7 @@ import tarfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scorehost.engine.door import Place
 from scorehost.errors import EngineRefused, NotFound
 
 if TYPE_CHECKING:
@@ -34,6 +35,13 @@ class MemoryFiles:
         self._volumes = tuple(volumes)
         self._writable = tuple(writable)
         self._nodes = {path: MemoryFile(None, FOLDER_MODE) for path in (*self._volumes, *self._writable)}
+
+    def place(self, path: str) -> Place | None:
+        """What lies at a path of a volume; None: nothing."""
+        node = self._nodes.get(path)
+        if node is None or not any(_below(path, volume) for volume in self._volumes):
+            return None
+        return Place("folder" if node.content is None else "file", node.mode & 0o777)
 
     def unpack(self, path: str, archive: bytes) -> None:
         """Unpacks a tar archive at the folder `path`; refuses as Docker does outside a volume."""

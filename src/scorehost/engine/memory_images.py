@@ -7,7 +7,7 @@ import tarfile
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scorehost.engine.door import Image
+from scorehost.engine.door import Image, Listed, Place
 from scorehost.errors import EngineRefused, NotFound
 from scorehost.spec.own_secrets import own_masker
 
@@ -22,8 +22,9 @@ class MemoryImages:
     """Which images are present, which can be pulled, and which RUN lines fail."""
 
     def __init__(self) -> None:
-        self._present: dict[str, Image] = {}
+        self.present: dict[str, Image] = {}
         self._pullable: dict[str, Image] = {}
+        self.places: dict[tuple[str, str], Place] = {}  # what an image (by id) has at a path
         self.failing_run: Callable[[str], int] = lambda _line: 0  # the exit code of a RUN line
 
     def add(
@@ -33,6 +34,8 @@ class MemoryImages:
         env: Mapping[str, str] | None = None,
         volumes: tuple[str, ...] = (),
         labels: Mapping[str, str] | None = None,
+        on_build: tuple[str, ...] = (),
+        architecture: str = "amd64",
         pullable: bool = False,
     ) -> Image:
         """An image that is present, or with `pullable` one that a pull would bring."""
@@ -40,28 +43,37 @@ class MemoryImages:
             id="sha256:" + hashlib.sha256(reference.encode()).hexdigest(),
             reference=reference,
             repo_digests=(),
-            architecture="amd64",
+            architecture=architecture,
             env=dict(env or {}),
             volumes=volumes,
             labels=dict(labels or {}),
+            on_build=on_build,
         )
-        (self._pullable if pullable else self._present)[reference] = image
+        (self._pullable if pullable else self.present)[reference] = image
         return image
 
     def remove(self, reference: str) -> None:
         """It is present no longer."""
-        del self._present[reference]
+        del self.present[reference]
 
     def find(self, reference: str) -> Image:
         """By reference or id; NotFound."""
-        for name, image in self._present.items():
+        for name, image in self.present.items():
             if reference in {name, image.id}:
                 return replace(image, reference=reference)
         raise NotFound(f"The in-memory engine has no image {reference}: No such image", status=404)
 
+    def listed(self, labels: Mapping[str, str | None]) -> list[Listed]:
+        """Images that carry all labels; a value of None asks for the key alone."""
+        return [
+            Listed(image.id, name, "image", dict(image.labels), created=0.0, size=len(name))
+            for name, image in self.present.items()
+            if all(key in image.labels and want in (None, image.labels[key]) for key, want in labels.items())
+        ]
+
     def name_of(self, identity: str) -> str:
         """The reference that an image was added under."""
-        return next(name for name, image in self._present.items() if identity in {name, image.id})
+        return next(name for name, image in self.present.items() if identity in {name, image.id})
 
     def pull(self, reference: str) -> None:
         """Makes a pullable image present; EngineRefused as a registry refuses."""
@@ -71,7 +83,7 @@ class MemoryImages:
                 status=404,
                 hint=f"Try it by hand: `docker pull {reference}`.",
             )
-        self._present[reference] = self._pullable[reference]
+        self.present[reference] = self._pullable[reference]
 
     def build(self, context: Path, dockerfile: str, tag: str, labels: Mapping[str, str], log: Path) -> None:
         """Reads FROM, ENV, LABEL and VOLUME, and takes RUN as `failing_run` says; other lines pass."""
@@ -95,7 +107,7 @@ class MemoryImages:
                 written.append(f"The command '{rest}' returned a non-zero code: {code}")
                 break
         written = [own_masker().text(line) for line in written]
-        log.write_text("".join(f"{line}\n" for line in written))
+        log.write_text("".join(f"{line}\n" for line in written), encoding="utf-8")
         if code:
             lines = "\n".join(f"    {line}" for line in written[-15:])
             raise EngineRefused(f"{written[-1]}\nThe last lines of the build:\n{lines}", status=0)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Image
+from scorehost.engine.door import ContainerSpec, ContainerState, EngineInfo, Event, Image, Listed
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Iterable, Mapping
 
     from scorehost.engine.memory_files import MemoryFiles
     from scorehost.engine.memory_pipe import Pipe
@@ -118,7 +118,28 @@ def state_of(container: MemoryContainer) -> ContainerState:
     )
 
 
-def carries(container: MemoryContainer, labels: Mapping[str, str | None]) -> bool:
+def listed_containers(
+    containers: Iterable[MemoryContainer], labels: Mapping[str, str | None]
+) -> list[Listed]:
+    """Rows of those that carry all labels."""
+    return [
+        Listed(c.id, c.spec.name, "container", dict(c.spec.labels), c.created, c.status == "running")
+        for c in containers
+        if _carries(c, labels)
+    ]
+
+
+def listed_volumes(containers: Iterable[MemoryContainer], labels: Mapping[str, str | None]) -> list[Listed]:
+    """Rows of the volumes of those that carry all labels: a volume has its container's."""
+    return [
+        Listed(name, name, "volume", dict(c.spec.labels), c.created)
+        for c in containers
+        if _carries(c, labels)
+        for name in c.volumes
+    ]
+
+
+def _carries(container: MemoryContainer, labels: Mapping[str, str | None]) -> bool:
     """Whether the container has all labels; a value of None asks for the key alone."""
     own = container.spec.labels
     return all(key in own and value in {None, own[key]} for key, value in labels.items())

@@ -11,7 +11,7 @@ import docker
 import docker.tls
 
 from scorehost.aio.threads import in_thread
-from scorehost.engine.calls import ANSWER_SECONDS, QUICK_THREADS, SLOW_THREADS
+from scorehost.engine.calls import ANSWER_SECONDS
 from scorehost.engine.docker_engine import DockerEngine
 from scorehost.engine.endpoint import Endpoint, resolve
 from scorehost.engine.translate import FOREIGN, translated
@@ -93,7 +93,6 @@ def _client(endpoint: Endpoint, version: str) -> docker.APIClient:
             base_url,
             version=version,
             timeout=int(ANSWER_SECONDS),
-            max_pool_size=QUICK_THREADS + SLOW_THREADS,
             **options,
         )
     except FOREIGN as error:

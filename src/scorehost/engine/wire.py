@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ssl
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from scorehost.aio.groups import task_group
 from scorehost.aio.threads import in_thread
 from scorehost.engine.tls import HalfClosingTls
 from scorehost.engine.translate import FOREIGN, refused, translated, words_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from anyio.abc import ByteStream
 
     from scorehost.engine.endpoint import Endpoint, TlsFiles
+    from scorehost.engine.pulse import Pulse
 
 CONNECT_SECONDS = 10.0
 HEAD_SECONDS = 60.0  # from the request's last byte to the response's head
@@ -31,13 +33,14 @@ ERROR_BODY_BYTES = 64 * 1024
 ERROR_BODY_SECONDS = 10.0  # an error status is known already; its words are worth this wait
 SWITCHING = 101
 FIRST_ERROR = 400
+BODILESS = (204, 304)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """What is asked. `doing` finishes "asked to …" in messages.
 
-    `body` is `length` bytes in parts; None: until its end.
+    `body` is `length` bytes in parts; None: until its end. `head_seconds` None: however long it takes.
     """
 
     doing: str
@@ -47,6 +50,7 @@ class Request:
     body: Iterable[bytes] = ()
     length: int | None = 0
     head_seconds: float | None = HEAD_SECONDS
+    closing: bool = False  # ends or removes something: not waited for when the engine hangs
 
 
 def ssl_context(files: TlsFiles) -> ssl.SSLContext:
@@ -78,10 +82,13 @@ async def connect(endpoint: Endpoint) -> ByteStream:
 class Response:
     """The head of an answer, and its body or upgraded stream behind it."""
 
-    def __init__(self, stream: ByteStream, request: Request, endpoint: Endpoint) -> None:
+    def __init__(
+        self, stream: ByteStream, request: Request, endpoint: Endpoint, pulse: Pulse | None = None
+    ) -> None:
         self._stream = stream
         self._request = request
         self._endpoint = endpoint
+        self._pulse = pulse
         self._buffer = bytearray()
         self.status = 0
         self.headers: dict[str, str] = {}
@@ -147,7 +154,7 @@ class Response:
 
     async def _more(self) -> bytes:
         try:
-            data = await self._stream.receive(READ_BYTES)
+            data = await self._patiently()
         except anyio.EndOfStream:
             return b""
         except FOREIGN as error:
@@ -155,8 +162,21 @@ class Response:
         self._buffer += data
         return data
 
+    async def _patiently(self) -> bytes:
+        """The next bytes, however long they take while the engine is there. A stream is safe to ask again."""
+        pulse, closing = self._pulse, self._request.closing
+        if pulse is None:
+            return await self._stream.receive(READ_BYTES)
+        while True:
+            with anyio.move_on_after(pulse.patience(closing=closing)):
+                return await self._stream.receive(READ_BYTES)
+            await pulse.check(self._request.doing, closing=closing)
+            closing = False  # it is there, and slow
+
     async def body(self) -> AsyncGenerator[bytes, None]:
         """The body in parts as they come; EngineUnreachable when it ends too early."""
+        if self.status in BODILESS:
+            return
         if self.headers.get("transfer-encoding", "").lower() == "chunked":
             async for data in self._chunks():
                 yield data
@@ -212,25 +232,31 @@ class Response:
     async def refusal(self) -> EngineRefused:
         """The exception for an error status, with the engine's words from the body."""
         body = b""
-        with anyio.move_on_after(ERROR_BODY_SECONDS):
-            body = await self.read(ERROR_BODY_BYTES)
+        if self._request.method != "HEAD":  # to which no answer has a body, whatever length it names
+            with anyio.move_on_after(ERROR_BODY_SECONDS):
+                body = await self.read(ERROR_BODY_BYTES)
         return refused(self.status, words_of(body), self._request.doing)
 
 
 @asynccontextmanager
-async def exchange(endpoint: Endpoint, request: Request) -> AsyncIterator[Response]:
+async def exchange(
+    endpoint: Endpoint, request: Request, pulse: Pulse | None = None
+) -> AsyncIterator[Response]:
     """Sends `request` on a new connection and gives the answer once its head is there.
 
     Raises EngineUnreachable, EngineTimeout, and EngineRefused with its kinds for a status of 400 and above.
+    With `pulse` an engine that hangs is an EngineTimeout as soon as that is known, not when time is up.
     The connection is closed at once on leaving, however it is left.
     """
+    if pulse is not None:
+        pulse.fresh(request.doing)
     try:
         stream = await connect(endpoint)
     except FOREIGN as error:
         raise translated(error, doing=request.doing, endpoint=endpoint) from error
     try:
-        response = Response(stream, request, endpoint)
-        lost = await _send(stream, request)
+        response = Response(stream, request, endpoint, pulse)
+        lost = await _send(stream, request, pulse)
         try:
             with anyio.fail_after(request.head_seconds):
                 await response.read_head()
@@ -249,7 +275,7 @@ async def exchange(endpoint: Endpoint, request: Request) -> AsyncIterator[Respon
         await anyio.aclose_forcefully(stream)
 
 
-async def _send(stream: ByteStream, request: Request) -> Exception | None:
+async def _send(stream: ByteStream, request: Request, pulse: Pulse | None) -> Exception | None:
     """Sends head and body; gives the error when the engine stopped reading, for its answer says why.
 
     There is no "Connection: close": with it, Docker 20.10 did not see a build's connection go, and built on.
@@ -270,11 +296,27 @@ async def _send(stream: ByteStream, request: Request) -> Exception | None:
     while batch := _next_of(parts) if in_memory else await in_thread(lambda: _next_of(parts), making):
         # Only sending is guarded: what making the next part raises is the caller's own.
         try:
-            for part in batch:
-                await stream.send(part)
+            async with nullcontext() if in_memory or pulse is None else _watched(pulse, request.doing):
+                for part in batch:
+                    await stream.send(part)
         except (anyio.BrokenResourceError, OSError) as error:
             return error
     return None
+
+
+@asynccontextmanager
+async def _watched(pulse: Pulse, doing: str) -> AsyncIterator[None]:
+    """Inside the block the engine reads: when it takes long, it is asked whether it is there."""
+
+    async def watch() -> None:
+        while True:
+            await anyio.sleep(pulse.patience(closing=False))
+            await pulse.check(doing)
+
+    async with task_group() as group:
+        group.start_soon(watch)
+        yield
+        group.cancel_scope.cancel()
 
 
 def _next_of(parts: Iterator[bytes]) -> list[bytes]:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scorehost.errors import DiskFull, DiskTrouble
+from scorehost.files.durable import sync_opened
 from scorehost.foreign import translating
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 FOREIGN = (OSError,)
 FULL = (errno.ENOSPC, errno.EDQUOT)
 PARTIAL = ".partial"  # suffix of a file that is being written; a dead writer leaves it, nobody reads it
+
+
+_LOOK = "Look at that file system and at who may write there, then go on with --resume."
+_ODD = (
+    f"{_LOOK} FAT, exFAT and shares of Windows take no name with one of : * ? < > |: such work needs a runs "
+    "folder on another file system (--out DIR)."
+)
 
 
 def disk_full(folder: Path, needed: int) -> DiskFull:
@@ -63,7 +71,7 @@ def _trouble(error: BaseException, folder: Path, needed: int) -> BaseException:
     return DiskTrouble(
         f"{shown} could not be written: {error.strerror or type(error).__name__} "
         f"({errno.errorcode.get(error.errno or 0, 'no number')}).",
-        hint="Look at that file system and at who may write there, then go on with --resume.",
+        hint=_ODD if error.errno == errno.EINVAL else _LOOK,
     )
 
 
@@ -71,7 +79,7 @@ def sync_folder(folder: Path) -> None:
     """Makes the names in `folder` durable (a rename counts only after this)."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(descriptor)
+        sync_opened(descriptor)
     finally:
         os.close(descriptor)
 

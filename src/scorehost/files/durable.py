@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
 import os
+import stat
 from collections.abc import Callable, Iterable
 
+NO_SYNC = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.EBADF)
 MANY = 64  # from so many on one sync of their file system is quicker than one of each
 
 
@@ -46,9 +49,20 @@ def _sync(path: str | int) -> None:
         return
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        sync_opened(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_opened(descriptor: int) -> None:
+    """Syncs a file or folder; quiet for a folder where the file system syncs none (SMB, some of FUSE): its
+    names are then as durable as that file system makes them by itself.
+    """
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in NO_SYNC or not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise
 
 
 def _sync_around(path: str | int) -> None:

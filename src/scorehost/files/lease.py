@@ -81,7 +81,7 @@ def own_lease() -> Lease:
 
 def _first_line(path: str) -> str:
     try:
-        return Path(path).read_text().strip()
+        return Path(path).read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 
@@ -96,7 +96,7 @@ def _pid_namespace() -> str:
 def start_ticks(pid: int) -> int | None:
     """When a process started, in ticks since the machine did (proc(5), field 22); None when it is dead."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
     # The command's name may hold spaces and parentheses: fields are counted from the last one.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import posixpath
 import secrets
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from scorehost.engine.door import ContainerSpec, Image, Tmpfs
 from scorehost.hosts.images import Choice
 from scorehost.hosts.labels import NAMES
+from scorehost.hosts.surroundings import cleared, host_environment
 from scorehost.model.limits import INODES_PER_MIB, MIB, Limits
 
 ROOT = "/attempt"
@@ -27,6 +27,9 @@ UPLOADED = (EVALUATION, TASK, TOOLS, ARTIFACTS, WORKSPACE)
 EXEC_HOME = "/tmp"  # noqa: S108 - inside the container
 
 FIRST_USER, LAST_USER = 1 << 20, 1 << 30
+# Where an engine maps the users of containers to a range of the machine's (userns-remap, rootless), it
+# has 65,536 of them.
+FIRST_MAPPED, LAST_MAPPED = 10_000, 65_534
 WAIT = ("sleep", "604800")  # a named host's main process only waits, a week at most
 RUN = ("python3", "-s", RUNNER)
 # Takes a program from its standard input, four bytes of length ahead, and becomes it (scorehost_sdk/feed.py).
@@ -42,6 +45,7 @@ def _read(size):
 exec(compile(_read(int.from_bytes(_read(4), "big")), "scorehost", "exec", dont_inherit=True))
 """
 RUN_FED = ("python3", "-s", "-c", BOOTSTRAP)
+SHARED_MODE = 0o1777  # of places in memory that everybody in a host may write
 FED_BYTES, FED_INODES = 8 * MIB, 384  # of the memory in which a fed host has its files
 
 
@@ -53,9 +57,13 @@ class Users:
     execs: int
 
     @classmethod
-    def fresh(cls, execs: int | None = None) -> Users:
-        """A random pair: kernel limits that count by user (inotify, say) are then nobody else's."""
-        main = FIRST_USER + 2 * secrets.randbelow((LAST_USER - FIRST_USER) // 2)
+    def fresh(cls, execs: int | None = None, *, mapped: bool = False) -> Users:
+        """A random pair: kernel limits that count by user (inotify, say) are then nobody else's.
+
+        `mapped`: the engine maps users, and has those of a small range only.
+        """
+        first, last = (FIRST_MAPPED, LAST_MAPPED) if mapped else (FIRST_USER, LAST_USER)
+        main = first + 2 * secrets.randbelow((last - first) // 2)
         return cls(main, main + 1 if execs is None else execs)
 
 
@@ -105,9 +113,9 @@ class Blueprint:
         nested = tuple(path for path in declared if _uploaded_to(path))
         volumes = () if self.fed else (ROOT, *nested)
         tmpfs = [
-            self._memory("/tmp", users, mode=0o1777),  # noqa: S108 - inside the container
-            self._memory(f"{ROOT}/{OUTPUT}", users, mode=0o755 if self.evaluator else 0o700, owned=True),
-            *(self._memory(path, users, mode=0o1777) for path in self.scratch),
+            self._memory("/tmp", users),  # noqa: S108 - inside the container
+            self._memory(f"{ROOT}/{OUTPUT}", users, mode=0o755 if self.evaluator else 0o700),
+            *(self._memory(path, users) for path in self.scratch),
         ]
         if self.fed:
             tmpfs.append(Tmpfs(ROOT, FED_BYTES, FED_INODES, mode=0o755, uid=users.main, executable=True))
@@ -119,28 +127,43 @@ class Blueprint:
             tmpfs.append(Tmpfs(place, size, _inodes(size), mode=0o700, uid=owner, executable=True))
         taken = {place.target for place in tmpfs} | set(nested) | {ROOT, "/dev/shm"}  # noqa: S108 - the same
         # An image's own VOLUME would be a place on disk without a limit: memory covers it.
-        tmpfs += [self._memory(path, users, mode=0o1777) for path in declared if path not in taken]
+        tmpfs += [self._memory(path, users) for path in declared if path not in taken]
         return ContainerSpec(
             name=f"scorehost-{secrets.token_hex(8)}",
             image=image.id,
             command=RUN_FED if self.fed else RUN if self.evaluator else WAIT,
             user=users.main,
             labels=labels,
-            env=self._environment(),
-            cleared_env=tuple(name for name in image.env if _cleared(name)),
+            env=host_environment(
+                self.env,
+                image.env,
+                home=f"{ROOT}/{OUTPUT}" if self.evaluator else EXEC_HOME,
+                cpus=self.limits.cpus,
+                named_user=self.user is not None,
+                gold=self.trusted,
+            ),
+            cleared_env=cleared(image.env),
             workdir=ROOT,
             memory=self.limits.memory_mb * MIB,
             cpus=self.limits.cpus,
             pids=self.limits.pids,
+            open_files=self.limits.open_files,
             shm=self.shm_mb * MIB,
             volumes=volumes,
             tmpfs=tuple(tmpfs),
             runtime=self.runtime,
             stdin=self.evaluator,
             network=self.network if self.producer else None,
-            names_itself=image.labels.get(NAMES) == "own",
+            names_itself=image.labels.get(NAMES) == "own" and self.trusted,
             file_locks=self.file_locks,
         )
+
+    @property
+    def trusted(self) -> bool:
+        """Whether all that runs there is the task's to choose. Where submissions run, every kind of program
+        must find localhost, also one that reads /etc/hosts by itself (static ones of Go or musl).
+        """
+        return self.evaluator or self.gold
 
     def can_be_fed(self, image: Image) -> bool:
         """Whether a host of this kind could take its files over the channel.
@@ -150,25 +173,13 @@ class Blueprint:
         plain = self.evaluator and not (self.producer or self.reused or self.copy_workspace)
         return plain and not any(f"{_normal(path)}/".startswith(f"{ROOT}/") for path in image.volumes)
 
-    def _memory(self, target: str, users: Users, *, mode: int, owned: bool = False) -> Tmpfs:
+    def _memory(self, target: str, users: Users, *, mode: int = SHARED_MODE) -> Tmpfs:
+        """A place of whoever works in the host. The runtime gives it the mode of the image's folder that it
+        covers, if there is one: as its owner, the runner then opens it to the execs beside it.
+        """
         size = self.tmpfs_mb * MIB
-        owner = 0 if not owned else users.main if self.evaluator else users.execs
+        owner = users.main if self.evaluator else users.execs
         return Tmpfs(target, size, _inodes(size), mode=mode, uid=owner, executable=self.tmpfs_exec)
-
-    def _environment(self) -> dict[str, str]:
-        threads = str(math.ceil(self.limits.cpus))
-        return {
-            "HOME": f"{ROOT}/{OUTPUT}" if self.evaluator else EXEC_HOME,
-            "TMPDIR": "/tmp",  # noqa: S108
-            "TZ": "UTC",
-            "LC_ALL": "C.UTF-8",
-            "PYTHONHASHSEED": "0",
-            "PYTHONNOUSERSITE": "1",
-            "OMP_NUM_THREADS": threads,
-            "OPENBLAS_NUM_THREADS": threads,
-            "MKL_NUM_THREADS": threads,
-            **self.env,
-        }
 
 
 def _inodes(size: int) -> int:
@@ -182,13 +193,3 @@ def _normal(path: str) -> str:
 def _uploaded_to(path: str) -> bool:
     """Whether an image's VOLUME lies where the archive is unpacked: then a volume of ours stands there."""
     return any(path == f"{ROOT}/{name}" or path.startswith(f"{ROOT}/{name}/") for name in UPLOADED)
-
-
-def _cleared(name: str) -> bool:
-    upper = name.upper()
-    return (
-        upper.startswith(("LD_", "PYTHON"))
-        or upper == "BASH_ENV"
-        or upper.endswith("_PROXY")
-        or upper == "ENV"
-    )

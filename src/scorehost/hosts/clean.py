@@ -10,14 +10,16 @@ from scorehost.engine.door import Engine, Listed
 from scorehost.errors import Conflict, EngineRefused
 from scorehost.files.lease import Lease, Standing
 from scorehost.hosts import labels
+from scorehost.hosts.images import BUILT
 
 
 @dataclass(frozen=True, slots=True)
 class CleanReport:
-    """What was removed, and what was left with the reason why."""
+    """What was removed, and what was left with the reason why. `calls`: of agents, which killed jobs left."""
 
     removed: tuple[Listed, ...] = ()
     left: tuple[tuple[Listed, str], ...] = field(default=())
+    calls: int = 0
 
 
 async def clean(
@@ -58,6 +60,49 @@ async def clean(
         else:
             removed.append(item)
     return CleanReport(tuple(removed), tuple(left))
+
+
+async def clean_images(engine: Engine, *, older_than: float = 0.0) -> CleanReport:
+    """Removes images that were built from recipes, except those that a container is made of.
+
+    A job that runs may be about to use any of them: then all are left. Raises EngineError when the engine
+    cannot be asked.
+    """
+    alive = await running_jobs(engine)
+    removed: list[Listed] = []
+    left: list[tuple[Listed, str]] = []
+    now = time.time()
+    for image in await built_images(engine):
+        if alive:
+            left.append((image, f"a job runs and may use it: {', '.join(alive)}"))
+        elif older_than and now - image.created < older_than:
+            left.append((image, "younger than asked"))
+        else:
+            try:
+                await engine.remove_image(image.name)
+            except EngineRefused as error:
+                left.append((image, error.message))
+            else:
+                removed.append(image)
+    return CleanReport(tuple(removed), tuple(left))
+
+
+async def built_images(engine: Engine) -> list[Listed]:
+    """Images that scorehost built from recipes; not what was only derived from one under another name."""
+    rows = await engine.list_images({labels.RECIPE: None})
+    return [row for row in rows if row.name.startswith(f"{BUILT}:")]
+
+
+async def running_jobs(engine: Engine) -> list[str]:
+    """Ids of the jobs that may be alive: by the leases on what they have on the engine."""
+    found = set()
+    for item in [
+        *await engine.list_containers({labels.JOB: None}),
+        *await engine.list_volumes({labels.JOB: None}),
+    ]:
+        if labels.KEPT not in item.labels and _reason_to_leave(item, force=False):
+            found.add(item.labels.get(labels.JOB, ""))
+    return sorted(found)
 
 
 async def clean_job(engine: Engine, job: str) -> list[str]:

@@ -26,6 +26,7 @@ from scorehost.hosts.images import Images
 from scorehost.hosts.live import Live, live_host
 from scorehost.hosts.named import NamedHosts
 from scorehost.hosts.requests import Requests
+from scorehost.hosts.sessions import Told
 from scorehost.hosts.shared import Vacated, second_life
 from scorehost.hosts.warm import WarmHosts
 from scorehost.model.exec_result import ExecResult
@@ -35,7 +36,8 @@ from scorehost.model.result import HostUsage
 
 @dataclass(slots=True)
 class Evaluation:
-    """What `evaluate` needs, and where it leaves what it learned, also when it fails: `hosts`, `log`, `told`.
+    """What `evaluate` needs, and where it leaves what it learned, also when it fails: `hosts`, `log`, `told`,
+    `misread` (a reply of an agent that was not what the evaluator read it as, though it caught that).
 
     `vacated`: the container to evaluate in, in place of one that is made for it.
     """
@@ -59,6 +61,7 @@ class Evaluation:
     log: Capture | None = None
     any_name: bool = False  # without a map, every name of a host means the single one
     told: list[Any] = field(default_factory=list)  # rows of checks that counted at once, not yet judged
+    misread: Told | None = None
 
     def trees(self) -> Mapping[str, Tree]:
         """Folder below /attempt -> what has to lie there when the evaluator begins."""
@@ -140,6 +143,7 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
             roles=order.roles,
             fed=live.host.blueprint.fed,
             alone=True,
+            shared=live.host.shared,
             excused=tuple(sorted(order.site.excused)),
         ),
         before=live.before,
@@ -168,6 +172,9 @@ async def _talk(order: Evaluation, live: Live, named: NamedHosts, clock: Standin
         raise
     # What an error leaves goes before the attempt is told: only after a verdict may a host go later.
     live.host.served = dialogue.vouched
+    order.misread = dialogue.misread
+    if emulated := order.images.emulated(order.image):
+        order.site.warn_once(emulated)
     return value
 
 

@@ -18,7 +18,7 @@ from scorehost.hosts.frames import Ended, FailedFrame, ResultFrame, Start
 from scorehost.hosts.host import Host
 from scorehost.hosts.judgement import KILLED, Ending, judged, memory_words
 from scorehost.hosts.messages import Check, Log, Request
-from scorehost.hosts.sessions import Sessions
+from scorehost.hosts.sessions import Sessions, Told
 from scorehost.hosts.talk import UNHEARD_SECONDS, Talk
 from scorehost.hosts.usage import Usage, read_usage
 from scorehost.model.blame import Order, Trouble, blame
@@ -63,6 +63,7 @@ class Dialogue:
     near_end: Callable[[], Any]  # awaited while the evaluator ends
     before: bytes = b""  # sent ahead of the first frame: runner and SDK, to a host that has nothing yet
     after: bytes = b""  # sent behind it: the files that it announces
+    misread: Told | None = None  # a reply that was not what the evaluator read it as, though it caught that
     told: list[Any] = field(default_factory=list)  # rows of checks that counted at once, not yet judged
     vouched: bool = False  # the keeper has seen the end of all that the evaluator started
 
@@ -88,6 +89,8 @@ class Dialogue:
             raise AttemptFailed(reason)
         if not isinstance(talk.said, ResultFrame):
             raise AttemptFailed(failure(Phase.EVALUATE, "evaluator_exit", "the evaluator gave no result"))
+        if talk.said.misread:
+            self.misread = self.serve.sessions.told.get("adapter_malformed")
         return talk.said.value
 
     async def _end_of(self, talk: Talk) -> Failure | None:

@@ -40,6 +40,7 @@ from scorehost.hosts.exec_ends import (
     taken_along,
     told_of_trouble,
 )
+from scorehost.hosts.exec_words import explained
 from scorehost.hosts.host import Host
 from scorehost.hosts.usage import crowded_out
 from scorehost.model.blame import Ran, Trouble
@@ -167,16 +168,15 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: End, on_cut: End |
         timed_out = code == STILL_RUNNING
         lost = code is None or await taken_along(host, code, kills)
         if await never_ran(host, exec_id, code):
-            return await _not_run(host, output, begun, ran=before, lost=lost, crowded=crowded)
+            return await _not_run(host, order, output, begun, ran=before, lost=lost, crowded=crowded)
     except (Conflict, NotFound):
         return await _lost(host)
     except (EngineRefused, EngineTimeout) as error:
         if not await says_of_program(host, exec_id, error):
             return await told_of_trouble(host, error, ran=ran)
-        said = ExecResult(
-            exit_code=code_unless_blamed(host, error.message, ran=before), stderr=error.message.encode()
-        )
-        return said.model_copy(update={"duration_seconds": time.monotonic() - begun})
+        code = code_unless_blamed(host, error.message, ran=before)
+        said = explained(order.argv[0], code, error.message)
+        return ExecResult(exit_code=code, stderr=said, duration_seconds=time.monotonic() - begun)
     crowded = crowded or crowded_out(host.container) > crowd
     if code != 0:
         await refuse_lost_by_others(host, Trouble.TIME if timed_out else Trouble.ENDED, gone=lost)
@@ -236,7 +236,7 @@ async def _killed(host: Host, stream: Stream, output: Output, on_deadline: End) 
 
 
 async def _not_run(
-    host: Host, output: Output, begun: float, *, ran: Ran, lost: bool, crowded: bool
+    host: Host, order: ExecOrder, output: Output, begun: float, *, ran: Ran, lost: bool, crowded: bool
 ) -> ExecResult:
     """What is told of a program that the engine could not start: its words are no output of a program.
 
@@ -246,7 +246,11 @@ async def _not_run(
         return await lost_with(host)
     words = output.words() + (_crowded_words(host).decode() if crowded else "")
     code = code_unless_blamed(host, words, ran=ran)
-    return ExecResult(exit_code=code, stderr=words.encode(), duration_seconds=time.monotonic() - begun)
+    return ExecResult(
+        exit_code=code,
+        stderr=explained(order.argv[0], code, words),
+        duration_seconds=time.monotonic() - begun,
+    )
 
 
 def _crowded_words(host: Host) -> bytes:

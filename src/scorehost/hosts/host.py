@@ -22,9 +22,10 @@ from scorehost.errors import (
     NotFound,
 )
 from scorehost.files.tree import ChangedWhileSent, Tree, archive
-from scorehost.hosts.blueprint import Blueprint, Users
+from scorehost.hosts.blueprint import SHARED_MODE, Blueprint, Users
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.confinement import limits_discarded
+from scorehost.hosts.fitness import Looked, look_over
 from scorehost.hosts.labels import RECIPE, host_labels
 from scorehost.hosts.leaving import Leaving
 from scorehost.hosts.memory_watch import MemoryWatch
@@ -62,6 +63,7 @@ class Host:
     ended: str = ""
     told: bool = False  # the evaluator knows that it ended
     usage: Usage = field(default_factory=Usage)
+    shared: tuple[str, ...] = ()  # places in memory that all users of the host may write
     served: bool = False  # its work is done and nothing of the evaluation lives: nobody waits for its removal
     greeted: bool = False  # its runner has spoken, and what it runs may be under way
     removed: bool = False  # it was not there any more, and nobody here had removed it
@@ -177,8 +179,17 @@ class Site:
     timing: Callable[[str, float], None]
     shelter: Shelter | None = None
     starts: anyio.CapacityLimiter | None = None  # how many hosts of all attempts may be starting at a time
+    looked: set[Looked] = field(default_factory=set)  # what images were found fit for, all attempts together
     leaving: Leaving | None = None  # removes hosts that have served
+    mapped: bool = False  # the engine maps users
     excused: frozenset[str] = frozenset()  # what an engine need not hold or limit (hosts/confinement.py)
+    said: set[str] = field(default_factory=set)
+
+    def warn_once(self, text: str) -> None:
+        """Warns of what is the same for every host of its name."""
+        if text not in self.said:
+            self.said.add(text)
+            self.warn(text)
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -205,28 +216,29 @@ async def made_host(
 
     Raises AttemptFailed: start_failed, start_timeout, engine_lost, changed_input.
     """
-    users = Users.fresh(blueprint.user)
+    users = Users.fresh(blueprint.user, mapped=site.mapped)
     spec = blueprint.container(
         image=image,
         users=users,
         labels=host_labels(job=site.job, slot=site.slot, host=blueprint.name, kept=site.shelter is not None),
         workspace_bytes=workspace_bytes,
     )
-    with (
-        site.timed("start"),
-        blamed(Phase.START, blueprint),
-        anyio.fail_after(blueprint.limits.start_seconds),
-    ):
+    with site.timed("start"), blamed(Phase.START, blueprint):
         said: list[str] = []
-        container = await site.engine.create(spec, said=said.append)
+        async with in_time(site.engine, blueprint.limits.start_seconds):
+            container = await site.engine.create(spec, said=said.append)
     host = Host(site.engine, blueprint, image, users, container, spec.name, site.memory)
+    host.shared = tuple(place.target for place in spec.tmpfs if place.mode == SHARED_MODE)
     guarded(host)
     try:
         _heed(site, blueprint, said)
+        with site.timed("start"), blamed(Phase.START, blueprint):
+            await look_over(site.engine, host.container, image, host.shared, site.looked)
         if trees:
-            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
+            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
                 sent = archive(trees.items(), blueprint.links, digested=digested)
-                await site.engine.upload(container, spec.workdir, sent)
+                async with in_time(site.engine, UPLOAD_SECONDS):
+                    await site.engine.upload(container, spec.workdir, sent)
         yield host
     finally:
         await _removed(site, host)
@@ -257,8 +269,9 @@ async def started(site: Site, host: Host) -> None:
     """
     seconds = host.blueprint.limits.start_seconds
     async with site.starts or nullcontext():
-        with site.timed("start"), blamed(Phase.START, host.blueprint), anyio.fail_after(seconds):
-            await host.engine.start(host.container)
+        with site.timed("start"), blamed(Phase.START, host.blueprint):
+            async with in_time(host.engine, seconds):
+                await host.engine.start(host.container)
     host.started_at = utc_now()
 
 
@@ -300,6 +313,17 @@ async def _removed(site: Site, host: Host) -> None:
     if scope.cancelled_caught:
         site.warn(lost)
     host.memory.forget(host.container)
+
+
+@asynccontextmanager
+async def in_time(engine: Engine, seconds: float) -> AsyncIterator[None]:
+    """TimeoutError when the block takes longer. Raises EngineTimeout when it is the engine that hangs."""
+    try:
+        with anyio.fail_after(seconds):
+            yield
+    except TimeoutError:
+        await engine.ping()
+        raise
 
 
 class blamed:  # noqa: N801 - reads as a statement

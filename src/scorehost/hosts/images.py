@@ -6,24 +6,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import anyio
 
 from scorehost.aio.retry import Retry
 from scorehost.aio.threads import in_thread
-from scorehost.engine.door import Engine, Image
+from scorehost.engine.door import Engine, EngineInfo, Image
 from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout, NotFound, UsageError
 from scorehost.files.atomic import FULL, make_folder
+from scorehost.files.scratch import scratch
 from scorehost.hosts import labels
-from scorehost.hosts.recipe import Recipe
+from scorehost.hosts.fitness import Looked
+from scorehost.hosts.platforms import HINT as PLATFORM_HINT
+from scorehost.hosts.platforms import foreign
+from scorehost.hosts.recipe import Recipe, copied_on_build
 from scorehost.model.failure import Failure, Phase, failure
 
 OWN_PREFIX = "scorehost/"
+BUILT = "scorehost/built"
 PULL_SECONDS = 1800.0
 FILE_THREADS = 2
 
 Choice = str | Recipe
+_UNSTARTED = ("image_unusable", "start_failed")
 
 
 # After a failure. The first wait is short enough for the attempt that is made again; then it is a registry's
@@ -51,14 +56,22 @@ class Images:
     again, after pauses that grow. `say` is told when something slow begins.
     """
 
-    def __init__(self, engine: Engine, logs: Path, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        logs: Path,
+        say: Callable[[str], None] = lambda _: None,
+        info: EngineInfo | None = None,
+    ) -> None:
         self._engine = engine
         self._logs = logs
         self._say = say
+        self._info = info
         self._locks: dict[Choice, anyio.Lock] = {}
         self._found: dict[Choice, Image] = {}
         self._failed: dict[Choice, _Failed] = {}
         # Ids of images that were seen to hold what a named host needs, with the place where its execs begin.
+        self.looked: set[Looked] = set()  # what images were found fit for, see `fitness`
         self.proven: set[tuple[str, str]] = set()
         self._files = anyio.CapacityLimiter(FILE_THREADS)
 
@@ -68,14 +81,30 @@ class Images:
 
     @contextmanager
     def using(self, image: Image) -> Iterator[None]:
-        """Hosts are made from `image` inside; when it turns out to be gone, it is resolved anew next time."""
+        """Hosts are made from `image` inside; when it turns out to be gone, it is resolved anew next time.
+
+        What cannot be started since the image is for another platform is said to be so (image_unusable).
+        """
         try:
             yield
         except AttemptFailed as error:
+            other = self._foreign(image)
+            if other and error.failure.phase is Phase.START and error.failure.kind in _UNSTARTED:
+                text = f"the image {image.reference} is for {other}, which cannot run it"
+                told = failure(Phase.START, "image_unusable", text, hint=PLATFORM_HINT)
+                raise AttemptFailed(told) from error
             if isinstance(error.__cause__, NotFound):
                 self._found = {choice: one for choice, one in self._found.items() if one.id != image.id}
                 self.proven = {each for each in self.proven if each[0] != image.id}
             raise
+
+    def emulated(self, image: Image) -> str:
+        """What to say of an image that runs though it is for another platform; "" for any other."""
+        other = self._foreign(image)
+        return f"the image {image.reference} runs emulated: it is for {other}" if other else ""
+
+    def _foreign(self, image: Image) -> str:
+        return "" if self._info is None else foreign(image, self._info)
 
     async def resolve(self, choice: Choice, *, build_seconds: float) -> Image:
         """The image to run. Raises AttemptFailed (image_missing, image_pull_failed, image_build_failed)."""
@@ -134,7 +163,7 @@ class Images:
     async def _built(self, recipe: Recipe, seconds: float, last: _Failed | None) -> Image:
         try:
             names = await in_thread(recipe.bases, self._files)
-            bases = {base: (await self.resolve(base, build_seconds=seconds)).id for base in names}
+            bases = await self._bases(names, seconds)
             digest = await in_thread(lambda: recipe.digest(bases), self._files)
             tag = built_tag(digest)
             # Two recipes of one content are one image.
@@ -150,6 +179,18 @@ class Images:
             text = f"a file for {recipe.dockerfile} cannot be read: {error.strerror}: {error.filename}"
             raise _failed("image_build_failed", text, "See that the recipe's folder is readable.") from error
 
+    async def _bases(self, names: tuple[str, ...], seconds: float) -> dict[str, str]:
+        """Ids of the images that a recipe builds on, and of those that their ONBUILD lines copy from."""
+        ids: dict[str, str] = {}
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in ids:
+                image = await self.resolve(name, build_seconds=seconds)
+                ids[name] = image.id
+                waiting += copied_on_build(image.on_build)
+        return ids
+
     async def _present_or_built(
         self, recipe: Recipe, digest: str, tag: str, seconds: float, last: _Failed | None
     ) -> Image:
@@ -161,8 +202,8 @@ class Images:
         make_folder(self._logs)
         log = self._logs / f"build-{digest[:24]}.log"
         try:
-            with TemporaryDirectory(prefix="scorehost-context-") as folder:
-                context = Path(folder) / "context.tar"
+            with scratch("context") as folder:
+                context = folder / "context.tar"
                 await in_thread(lambda: recipe.write_context(context), self._files)
                 await self._engine.build(
                     context,
@@ -188,7 +229,7 @@ class Images:
 
 def built_tag(digest: str) -> str:
     """What the image of a recipe with this digest is called on the engine."""
-    return f"scorehost/built:{digest[:24]}"
+    return f"{BUILT}:{digest[:24]}"
 
 
 async def _due(last: _Failed | None, again: Retry) -> None:

@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-import anyio
-
 from scorehost.engine.door import Image, Stream
 from scorehost.files.tree import archive
 from scorehost.hosts.blueprint import ROOT, TOOLS, Blueprint
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.feed import feed, is_small, tools_feed
-from scorehost.hosts.host import UPLOAD_SECONDS, Host, Site, attached, blamed, made_host, started
+from scorehost.hosts.host import UPLOAD_SECONDS, Host, Site, attached, blamed, in_time, made_host, started
+from scorehost.hosts.surroundings import missed
 from scorehost.hosts.warm import WarmHosts
 from scorehost.model.failure import Phase
 from scorehost.model.ids import utc_now
@@ -57,6 +56,10 @@ async def live_host(
 
     Raises AttemptFailed: start_failed, start_timeout, engine_lost, changed_input.
     """
+    if names := missed(image.env, blueprint.env):
+        text = f"the image {image.reference} of {blueprint.name} sets {', '.join(names)}"
+        key = "evaluation.env" if blueprint.evaluator else "`env` of that environment"
+        site.warn_once(f"{text}, which no host takes over; set what is needed by {key}")
     trees = cargo.trees(blueprint)
     rest = {folder: tree for folder, tree in trees.items() if folder != TOOLS}
     after = b""
@@ -91,8 +94,9 @@ async def live_host(
         host.started_at = utc_now()  # of its service; it ran idle before, without anything of the attempt
         met(host)
         if not blueprint.fed:
-            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
-                await site.engine.upload(host.container, ROOT, archive(rest.items(), digested=digested))
+            with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
+                async with in_time(site.engine, UPLOAD_SECONDS):
+                    await site.engine.upload(host.container, ROOT, archive(rest.items(), digested=digested))
         _next_one(blueprint, warm)
         yield Live(host, ready.stream, after=after)
 

@@ -71,9 +71,10 @@ class Start(Frozen):
     `gold` are those of `environments` that hold the gold set: untrusted code is not called there.
     `roles` are those of the task, which make `inputs["agent"]`; `phase` run: the entrypoint gets a context.
     `fed`: files follow this frame, and lie where the runner's own user could change them. `alone`: all
-    processes of the runner's user are its own, and may be killed. `excused`: of what the keeper looks for in
-    its container, what need not hold. `any_name`: without a map, every name of a host means the single one
-    (the ageval layout).
+    processes of the runner's user are its own, and may be killed. `shared`: places in memory that
+    belong to the runner, and that execs beside it must be able to write. `excused`: of what the keeper looks
+    for in its container, what need not hold. `any_name`: without a map, every name of a host means the single
+    one (the ageval layout).
     """
 
     entrypoint: str
@@ -87,6 +88,7 @@ class Start(Frozen):
     phase: Literal["evaluate", "run"] = "evaluate"
     fed: bool = False
     alone: bool = False
+    shared: tuple[str, ...] = ()
     excused: tuple[str, ...] = ()
     any_name: bool = False
 
@@ -296,10 +298,13 @@ class Usage(Frozen):
 
 
 class ResultFrame(Frozen):
-    """What `evaluate` returned, not yet judged."""
+    """What `evaluate` returned, not yet judged. `misread`: a reply of an agent was not the object that it was
+    read as, and the evaluator caught that.
+    """
 
     kind: Literal["result"]
     value: dict[str, Any]
+    misread: bool = False
 
 
 class FailedError(Frozen):

@@ -14,6 +14,7 @@ from scorehost.hosts.blueprint import ROOT, STAGED_WORKSPACE, WORKSPACE, Bluepri
 from scorehost.hosts.cargo import Cargo
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.exec_ends import NotStarted, gone, refuse_lost_by_others, told_of_trouble
+from scorehost.hosts.exec_words import warning_of
 from scorehost.hosts.execs import ExecOrder, run_exec
 from scorehost.hosts.host import Host, Site
 from scorehost.hosts.images import Images
@@ -165,6 +166,8 @@ class NamedHosts:
         """Keeps what a process of a host printed, numbered by host from 1."""
         number = self._counts[name] = self._counts.get(name, 0) + 1
         self._keep(f"{name}.{number}", outcome)
+        if text := warning_of(name, outcome):
+            self._site.warn_once(text)
 
     async def running(self, name: str) -> Host | None:
         """The running host of a name, started now when it must be; None when it ended too often.
@@ -212,10 +215,12 @@ class NamedHosts:
             opened = live_host(self._site, plan, image, self._cargo, warm=self._warm, met=self._hosts.append)
             with self._images.using(image):
                 live = await stack.enter_async_context(opened)
-            host = live.host
-            host.clock = self._clock
-            if (image.id, _place(plan)) not in self._images.proven:
-                await self._prove(host)
+                host = live.host
+                host.clock = self._clock
+                if (image.id, _place(plan)) not in self._images.proven:
+                    await self._prove(host)
+            if emulated := self._images.emulated(image):
+                self._site.warn_once(emulated)
             if plan.copy_workspace:
                 await self._copy_workspace(host)
             slot.stack = stack.pop_all()

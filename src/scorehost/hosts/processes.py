@@ -136,7 +136,7 @@ class Process:
             return
         except (EngineRefused, EngineTimeout) as error:
             if await says_of_program(self.host, exec_id, error):
-                self._refused(error.message)
+                await self._refused(error.message)
             else:
                 self._end(await told_of_trouble(self.host, error, ran=ran))
             return
@@ -154,7 +154,7 @@ class Process:
         refuse_broken_off(self.host, ended_at)
         lost = code is None or await taken_along(self.host, code, self._kills)
         if words and not lost:
-            self._refused(words.decode("utf-8", "replace"))
+            await self._refused(words.decode("utf-8", "replace"))
             return
         if code != 0:
             await refuse_lost_by_others(self.host, gone=lost)
@@ -176,11 +176,14 @@ class Process:
         code = await exit_code(self.host, self._exec_id, until=anyio.current_time())
         return await never_ran(self.host, self._exec_id, code)
 
-    def _refused(self, words: str) -> None:
+    async def _refused(self, words: str) -> None:
         """The engine could not start it: its words are no output of a program."""
         try:
             code = code_unless_blamed(self.host, words, ran=self._before)
         except NotStarted as error:
+            if error.by_whom_ran and not self.host.blueprint.evaluator:  # the next use is clean
+                self.host.told = True
+                await self.host.end("lost")
             self._not_started = error
             self._end(ExecResult(exit_code=None))
             return

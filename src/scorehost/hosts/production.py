@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from scorehost.aio.groups import task_group
+from scorehost.aio.threads import in_thread
 from scorehost.engine.door import Image
 from scorehost.errors import AttemptFailed
 from scorehost.files.capture import Capture
@@ -126,6 +127,7 @@ async def _talked(order: Production, host: Host) -> Produced:
                 roles=order.roles,
                 phase="run",
                 alone=True,
+                shared=host.shared,
                 excused=tuple(
                     sorted(order.site.excused | ({"network"} if order.blueprint.network else set()))
                 ),
@@ -216,6 +218,8 @@ class RunRequests:
 
     def __init__(self, shelf: Shelf, agents: Agents | None) -> None:
         self._shelf = shelf
+        self._turn = anyio.Lock()
+        self._disk = anyio.CapacityLimiter(1)
         self._budget = Budget()
         self._held = Held()
         self.sessions = Sessions(agents)
@@ -239,7 +243,10 @@ class RunRequests:
     async def answer(self, request: Request, group: TaskGroup) -> Mapping[str, Any] | None:  # noqa: ARG002
         """The value of one reply. Raises as `Sessions.answer` does, and DiskFull."""
         if isinstance(request, Publish):
-            self._shelf.take(request)
+            # Parts come in order, and whole: who ends the run phase then looks at what lies there.
+            with anyio.CancelScope(shield=True):
+                async with self._turn:
+                    await in_thread(lambda: self._shelf.take(request), self._disk)
             return None
         if isinstance(request, (Session, Invoke, Judge, CloseSession)):
             try:

@@ -5,25 +5,15 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import re
 import stat
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from scorehost.errors import UsageError
+from scorehost.spec.dockerfile import bases, copied_from, read
 from scorehost.spec.files import KEY_FILE
-
-_COMMENT = re.compile(r"^\s*#.*\n?", re.MULTILINE)
-_CONTINUED = re.compile(r"\\[ \t]*\r?\n")
-_LINE = re.compile(
-    r"^\s*(?:ARG\s+(?P<arg>\w+)=(?P<value>\S+)"
-    r"|FROM\s+(?:--\S+\s+)*(?P<base>\S+)(?:\s+AS\s+(?P<stage>\S+))?"
-    r"|(?:COPY|ADD)\s+(?:--\S+\s+)*?--from=(?P<source>\S+))",
-    re.IGNORECASE | re.MULTILINE,
-)
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +36,7 @@ class Recipe:
         A name with a variable counts with the default of an ARG before the first FROM, and not without one.
         """
         text = self.dockerfile.read_text(encoding="utf-8", errors="replace")
-        stages: set[str] = {"scratch"}
-        defaults: dict[str, str] = {}
-        bases: list[str] = []
-        count = 0
-
-        def value(found: re.Match[str]) -> str:
-            return defaults.get(found[1] or found[2], found[0])
-
-        for line in _LINE.finditer(_CONTINUED.sub(" ", _COMMENT.sub("", text))):
-            if line["arg"]:
-                if not count:
-                    defaults[line["arg"]] = line["value"].strip("\"'")
-                continue
-            name = _VARIABLE.sub(value, line["base"]) if line["base"] else line["source"]
-            if name.lower() not in stages and "$" not in name and not (line["source"] and name.isdigit()):
-                bases.append(name)
-            count += bool(line["base"])
-            if line["stage"]:
-                stages.add(line["stage"].lower())
-        return tuple(dict.fromkeys(bases))
+        return tuple(dict.fromkeys(base.name for base in bases(read(text)) if base.name))
 
     def digest(self, base_ids: Mapping[str, str]) -> str:
         """Hex digest of recipe, context and the ids of its bases: one image is built once per digest."""
@@ -77,7 +48,8 @@ class Recipe:
             status = path.lstat()
             digest.update(name.encode("utf-8", "surrogateescape") + b"\0")
             digest.update(b"x" if status.st_mode & 0o100 else b"-")
-            digest.update(hashlib.sha256(_content(path, status)).digest())
+            if not stat.S_ISDIR(status.st_mode):
+                digest.update(hashlib.sha256(_content(path, status)).digest())
         return digest.hexdigest()
 
     def write_context(self, target: Path) -> None:
@@ -86,6 +58,10 @@ class Recipe:
             for name, path in self._files():
                 status = path.lstat()
                 info = tarfile.TarInfo(name)
+                if stat.S_ISDIR(status.st_mode):
+                    info.type, info.mode = tarfile.DIRTYPE, 0o755
+                    archive.addfile(info)
+                    continue
                 info.mode = 0o755 if status.st_mode & 0o100 else 0o644
                 content = _content(path, status)
                 if stat.S_ISLNK(status.st_mode):
@@ -104,6 +80,12 @@ class Recipe:
         return sorted(found, key=lambda item: item[0].encode("utf-8", "surrogateescape"))
 
 
+def copied_on_build(lines: Iterable[str]) -> list[str]:
+    """The images that ONBUILD instructions of a base copy from; a stage of the recipe is none."""
+    found = [copied_from(each) for line in lines for each in read(line)]
+    return [name for name in found if name and not name.isdigit()]
+
+
 def _walk(folder: Path) -> Iterator[Path]:
     for path in folder.rglob("*"):
         mode = path.lstat().st_mode
@@ -111,7 +93,10 @@ def _walk(folder: Path) -> Iterator[Path]:
             raise UsageError(f"{path} stands in a build context.", hint="It is a secret: keep it elsewhere.")
         if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
             yield path
-        elif not stat.S_ISDIR(mode):
+        elif stat.S_ISDIR(mode):
+            if not any(path.iterdir()):  # only an empty one needs an entry of its own
+                yield path
+        else:
             raise UsageError(
                 f"{path}: a device, FIFO or socket stands in a build context",
                 hint="Take it out of the recipe's folder.",

@@ -6,13 +6,11 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-import anyio
-
 from scorehost.errors import AttemptFailed
 from scorehost.files.tree import Tree, archive
 from scorehost.hosts.blueprint import ROOT, TASK, TOOLS, Blueprint
 from scorehost.hosts.cargo import Cargo
-from scorehost.hosts.host import UPLOAD_SECONDS, Host, Site, attached, blamed, guarded, started
+from scorehost.hosts.host import UPLOAD_SECONDS, Host, Site, attached, blamed, guarded, in_time, started
 from scorehost.hosts.live import Live
 from scorehost.hosts.usage import Usage
 from scorehost.model.failure import Phase, failure
@@ -59,8 +57,9 @@ async def second_life(
     host.greeted = host.stuck = host.removed = host.heard_out = False
     host.memory.begin_anew(host.container)
     rest = {folder: tree for folder, tree in trees.items() if folder != TOOLS}
-    with site.timed("upload"), blamed(Phase.UPLOAD, blueprint), anyio.fail_after(UPLOAD_SECONDS):
-        await site.engine.upload(host.container, ROOT, archive(rest.items(), digested=True))
+    with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
+        async with in_time(site.engine, UPLOAD_SECONDS):
+            await site.engine.upload(host.container, ROOT, archive(rest.items(), digested=True))
     async with attached(host) as stream:
         guarded(host)
         await started(site, host)

@@ -75,6 +75,7 @@ class Talk:
         if self._hello is None:
             if self.ended.is_set():
                 raise AttemptFailed(await d.why_it_ended(greeted=False))
+            await d.host.engine.ping()  # when it hangs, nothing is said of the host
             text = f"the evaluator's host was not ready within {seconds:g} s{d.last_words()}"
             raise AttemptFailed(failure(Phase.START, "start_timeout", text))
         if self._hello.unenforced:

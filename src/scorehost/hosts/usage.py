@@ -60,7 +60,7 @@ def killed_for_memory(container: str) -> int:
         f"/sys/fs/cgroup/docker/{container}/memory.events",
     ):
         try:
-            rows = dict(line.split() for line in Path(path).read_text().splitlines())
+            rows = dict(line.split() for line in Path(path).read_text(encoding="utf-8").splitlines())
         except (OSError, ValueError):
             continue
         return int(rows.get("oom_kill", 0))
@@ -75,7 +75,7 @@ def crowded_out(container: str) -> int:
         f"/sys/fs/cgroup/docker/{container}/pids.events",
     ):
         try:
-            words = Path(path).read_text().split()
+            words = Path(path).read_text(encoding="utf-8").split()
         except OSError:
             continue
         if words[:1] == ["max"]:
@@ -96,7 +96,7 @@ def _local(container: str) -> Usage | None:
         (f"/sys/fs/cgroup/docker/{container}/memory.peak", f"/sys/fs/cgroup/docker/{container}/cpu.stat"),
     ):
         try:
-            return _parse(Path(memory).read_text() + Path(cpu).read_text())
+            return _parse(Path(memory).read_text(encoding="utf-8") + Path(cpu).read_text(encoding="utf-8"))
         except OSError:
             continue
     return None

@@ -35,8 +35,8 @@ def kind_of(blueprint: Blueprint, image: Image) -> Kind:
     limits = blueprint.limits
     return (
         image.id,
-        (blueprint.evaluator, blueprint.fed),
-        (limits.memory_mb, limits.cpus, limits.pids),
+        (blueprint.evaluator, blueprint.fed, blueprint.trusted),
+        (limits.memory_mb, limits.cpus, limits.pids, limits.open_files),
         (blueprint.tmpfs_mb, blueprint.tmpfs_exec, blueprint.shm_mb, blueprint.scratch),
         tuple(sorted(blueprint.env.items())),
         blueprint.user,

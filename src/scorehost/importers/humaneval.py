@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import shutil
 import tempfile
@@ -10,18 +9,15 @@ import warnings
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from scorehost.errors import Problem, SpecError, UsageError
-from scorehost.model.json import BadJson, parse
+from scorehost.model.json import BadJson
+from scorehost.submissions.rows import rows_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from io import BufferedIOBase
-
-MAX_LINE_BYTES = 1_048_576
+MAX_TEXT = 1_048_576  # characters of a prompt, a solution or a test
 MAX_ROWS = 10_000
 SHOWN_PROBLEMS = 20
 ARTIFACT = "solution"
@@ -71,7 +67,7 @@ class _Row:
 
 
 def import_humaneval(file: Path, folder: Path) -> int:
-    """Writes the problems of `file` (JSON lines, plain or gzip) as a dataset into `folder`; how many tasks.
+    """Writes the problems of `file` (rows as `rows_of` reads them) as a dataset into `folder`; how many.
 
     `folder` must be new or empty, and appears whole or not at all. Raises UsageError when it is neither or
     `file` cannot be read, SpecError with the lines that are no HumanEval problem. Nothing of `file` is run.
@@ -97,17 +93,16 @@ def _read(file: Path) -> list[_Row]:
     rows: dict[str, _Row] = {}
     problems: list[Problem] = []
     try:
-        with _opened(file) as stream:
-            for line, text in _lines(stream, file):
-                try:
-                    row = _row(text)
-                except _BadRowError as bad:
-                    problems.append(Problem(str(file), line, 1, bad.key, bad.text))
-                else:
-                    if rows.setdefault(row.task_id, row) is not row:
-                        problems.append(Problem(str(file), line, 1, "task_id", "stands twice"))
-                if len(problems) >= SHOWN_PROBLEMS:
-                    break
+        for count, (line, place, value) in enumerate(rows_of(file), start=1):
+            if count > MAX_ROWS:
+                raise UsageError(f"{file} has more than {MAX_ROWS} rows.", hint="Is it the HumanEval file?")
+            try:
+                _new(rows, _row(value))
+            except _BadRowError as bad:
+                key = ".".join(filter(None, (place, bad.key)))
+                problems.append(Problem(str(file), line, min(line, 1), key, bad.text))
+            if len(problems) >= SHOWN_PROBLEMS:
+                break
     except (OSError, EOFError, zlib.error) as error:
         raise UsageError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     if problems:
@@ -117,24 +112,9 @@ def _read(file: Path) -> list[_Row]:
     return list(rows.values())
 
 
-def _opened(file: Path) -> BufferedIOBase:
-    with file.open("rb") as stream:
-        packed = stream.read(2) == b"\x1f\x8b"
-    if packed:
-        return gzip.open(file, "rb")
-    return file.open("rb")
-
-
-def _lines(stream: BufferedIOBase, file: Path) -> Iterator[tuple[int, bytes]]:
-    number = 0
-    while line := stream.readline(MAX_LINE_BYTES + 1):
-        number += 1
-        if len(line) > MAX_LINE_BYTES or number > MAX_ROWS:
-            raise UsageError(
-                f"{file}:{number} is longer than {MAX_LINE_BYTES} bytes, or past {MAX_ROWS} rows."
-            )
-        if line.strip():
-            yield number, line
+def _new(rows: dict[str, _Row], row: _Row) -> None:
+    if rows.setdefault(row.task_id, row) is not row:
+        raise _BadRowError("task_id", "stands twice")
 
 
 class _BadRowError(Exception):
@@ -143,16 +123,16 @@ class _BadRowError(Exception):
         self.key, self.text = key, text
 
 
-def _row(line: bytes) -> _Row:
-    try:
-        value = parse(line, max_bytes=MAX_LINE_BYTES)
-    except BadJson as error:
-        raise _BadRowError("", str(error)) from None
+def _row(value: Any) -> _Row:
+    if isinstance(value, BadJson):
+        raise _BadRowError("", str(value))
     if not isinstance(value, dict):
         raise _BadRowError("", "is no object")
     for key in _TEXTS:
         if not isinstance(value.get(key), str):
             raise _BadRowError(key, "must be there, as text")
+        if len(value[key]) > MAX_TEXT:
+            raise _BadRowError(key, f"has more than {MAX_TEXT} characters")
     match = _SOURCE_ID.fullmatch(value["task_id"])
     if match is None:
         raise _BadRowError("task_id", "is not a name, a slash and a number, such as HumanEval/0")

@@ -10,6 +10,7 @@ import anyio
 
 from scorehost import __version__
 from scorehost.aio.aside import aside
+from scorehost.aio.opened import opened_aside
 from scorehost.aio.retry import Retry
 from scorehost.errors import DiskTrouble
 from scorehost.files.atomic import write_atomic
@@ -120,11 +121,12 @@ async def run_job(
 @asynccontextmanager
 async def _folder(running: Running, warnings: list[str]) -> AsyncIterator[JobFolder]:
     if running.resume is not None:
-        with known_folder(find_job(running.out, running.resume)) as folder:
+        known = known_folder(await aside(lambda: find_job(running.out, running.resume or "")))
+        async with opened_aside(known) as folder:
             yield folder
         return
     warnings += await aside(lambda: sweep(running.out))
-    with new_folder(running.out) as folder:
+    async with opened_aside(new_folder(running.out)) as folder:
         yield folder
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
-from scorehost.model.frozen import Frozen
+from scorehost.model.frozen import Frozen, Later
 
 MIB = 1024 * 1024
 INODES_PER_MIB = 256  # of every writable place: files cost kernel memory that its size does not count
@@ -22,6 +24,9 @@ class Limits(Frozen):
     memory_mb: int = Field(2048, ge=16, le=1_048_576)
     cpus: float = Field(1.0, gt=0, le=1024)
     pids: int = Field(256, ge=8, le=1_000_000)
+    open_files: Annotated[int, Field(ge=64, le=1_048_576), Later()] = (
+        1024  # the most that a kernel gives by itself
+    )
     output_bytes: int = Field(1_048_576, ge=1024, le=4_194_304)
     output_total_bytes: int = Field(2_147_483_648, ge=1024)
 
@@ -35,6 +40,7 @@ class HostLimits(Frozen):
     memory_mb: int | None = Field(None, ge=16, le=1_048_576)
     cpus: float | None = Field(None, gt=0, le=1024)
     pids: int | None = Field(None, ge=8, le=1_000_000)
+    open_files: Annotated[int | None, Field(ge=64, le=1_048_576), Later()] = None
     output_bytes: int | None = Field(None, ge=1024, le=4_194_304)
     output_total_bytes: int | None = Field(None, ge=1024)
 

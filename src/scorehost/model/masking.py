@@ -18,6 +18,7 @@ _NAME = re.compile(
     r"(?:(?:key|token|secret|passw(?:or)?d|passphrase|credential|cookie|authorization)s?(?:_\w*)?|_(?:pwd|pass|auth))",
     re.IGNORECASE,
 )
+_PLACE = re.compile(r"\w*_(?:file|path|dir)", re.IGNORECASE)
 _LOGIN = re.compile(r"://([^/@:\s]*):([^/@\s]+)@")
 _PLAIN = re.compile(rb"[A-Za-z0-9._~-]+|\s+|.[\x80-\xbf]*", re.DOTALL)
 _ALIGNMENTS = ((0, 0), (1, 2), (2, 3))  # bytes before the value, base64 digits that they take a part in
@@ -28,11 +29,16 @@ def looks_secret(name: str) -> bool:
     return _NAME.fullmatch(name.replace("-", "_").replace(".", "_")) is not None
 
 
+def names_a_file(name: str) -> bool:
+    """Whether a variable of this name says where a secret lies (DB_PASSWORD_FILE), and holds none itself."""
+    return _PLACE.fullmatch(name) is not None
+
+
 def environment_secrets(environment: Mapping[str, str]) -> frozenset[str]:
     """Values of variables that are secret by name, and logins inside URLs of any variable."""
     found: set[str] = set()
     for name, value in environment.items():
-        if looks_secret(name):
+        if looks_secret(name) and not names_a_file(name):
             found.add(value)
         found |= _logins(value)
     return frozenset(found)

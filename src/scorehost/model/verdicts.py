@@ -1,19 +1,10 @@
-"""What a score is worth, and whether status, score and checks of one verdict say the same."""
+"""Whether status, score and checks of one verdict say the same."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scorehost.model.direction import Direction, Range, best_end, better, worst_end
-
-__all__ = ["better", "contradiction", "ends"]
-
-
-def ends(score_range: Range | None, direction: Direction = "maximize") -> Range | None:
-    """The worst and the best score of a range; None where it is open."""
-    if score_range is None:
-        return None
-    return worst_end(direction, score_range), best_end(direction, score_range)
+from scorehost.model.direction import Direction, Range, best_end, worst_end
 
 
 def contradiction(
@@ -29,9 +20,8 @@ def contradiction(
     """
     told = [one for one in checks if one != "SKIP"]
     found = []
-    bounds = ends(score_range, direction)
-    if bounds is not None and score is not None and bounds[0] != bounds[1]:
-        worst, best = bounds
+    if score_range is not None and score is not None and score_range[0] != score_range[1]:
+        worst, best = worst_end(direction, score_range), best_end(direction, score_range)
         if status == "PASS" and score == worst:
             found.append(f"PASS with the worst score there is ({score:g})")
         if status == "FAIL" and score == best:

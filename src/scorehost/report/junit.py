@@ -56,6 +56,8 @@ def _suite(report: Report, submission: str, attempts: Sequence[ReportedAttempt])
     }
     if report.parent is not None:
         properties["parent"] = report.parent
+    if report.summary is not None and report.summary.adapter_isolation is not None:
+        properties["adapter_isolation"] = report.summary.adapter_isolation
     group = None if report.summary is None else report.summary.submissions.get(submission)
     if group is not None:
         properties["mean_score"] = figure(group.mean_score)

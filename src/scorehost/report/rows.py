@@ -47,6 +47,11 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("scorehost", report.scorehost),
         ("message", report.message),
     ]
+    isolation = None if report.summary is None else report.summary.adapter_isolation
+    if isolation is not None:
+        found.append(
+            ("adapters ran as", "this user (adapter_isolation: none)" if isolation == "none" else isolation)
+        )
     found += [("damaged, left out", text) for text in report.damaged]
     return [(name, value) for name, value in found if value]
 
@@ -106,7 +111,7 @@ def error_rule(summary: Summary) -> str:
     if not summary.errors:
         return ""
     number = summary.errors_provoked
-    provoked = f" ({number} by failed calls of an agent that answered others)" if number else ""
+    provoked = f" ({number} by calls of agents that the work can have made fail)" if number else ""
     return (
         f"{summary.errors_as_lowest} count as the {_end(summary)} score{provoked}, "
         f"{summary.errors_left_out} are left out of the mean; "

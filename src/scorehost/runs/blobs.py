@@ -21,7 +21,7 @@ INCOMING = "incoming"
 # A content that is linked too often already (65,000 times on ext4), or a file system that will not link.
 NO_LINK = (
     *(errno.EMLINK, errno.EPERM, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOSYS),
-    *(errno.EACCES, errno.EINVAL),
+    *(errno.EACCES, errno.EINVAL, errno.EIO),  # of FUSE and network file systems; a broken disk tells again
 )
 RESERVE = 16 * 1024**2  # bytes that a submission leaves free for results, logs and everybody else
 
@@ -207,7 +207,7 @@ def _made(path: Path | str, *, executable: bool = False) -> int:
 def _allow_execution(descriptor: int) -> None:
     try:
         os.fchmod(descriptor, 0o700)
-    except PermissionError:  # FAT and its kin have one mode for all files, most often with this bit
+    except OSError:  # FAT and its kin have one mode for all files, most often with this bit
         if not os.fstat(descriptor).st_mode & 0o100:
             raise
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -28,6 +29,7 @@ Kind = Literal["job", "scorer", "audit", "look"]
 LOCK_FILE = ".lock"
 CLAIM_FILE = ".claim"
 CLAIM_BYTES = 4_096
+MOMENT_SECONDS = 10.0  # for whoever makes or removes a folder below the same runs folder
 
 
 class Claim(Frozen):
@@ -40,7 +42,8 @@ class Claim(Frozen):
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Holds the folder's lock; UsageError at once when another process has it."""
-    lock = FileLock(folder / LOCK_FILE, timeout=0, mode=0o600)
+    # Not bound to a thread: a job opens its folder in one, and closes it in another.
+    lock = FileLock(folder / LOCK_FILE, timeout=0, mode=0o600, thread_local=False)
     try:
         lock.acquire()
     except Timeout:
@@ -121,14 +124,31 @@ def one_at_a_time(out: Path) -> Iterator[None]:
     """Held for a moment: else a sweep takes a new folder, made and not yet claimed, for a dead one's.
 
     The folder itself is locked, so that no file stays. Where its file system cannot do that, nothing is held.
+    Blocking code. UsageError when another process holds it for longer than a moment, stopped in one, say.
     """
     handle = os.open(out, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            _lock_soon(handle, out)
         yield
     finally:
         os.close(handle)
+
+
+def _lock_soon(handle: int, out: Path) -> None:
+    end = time.monotonic() + MOMENT_SECONDS
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise UsageError(
+                    f"Another process has held {out} for {MOMENT_SECONDS:g} s: nothing can be made there.",
+                    hint=f"`fuser -v {out}` names it: it may be stopped. Or name another folder: --out DIR.",
+                ) from None
+            time.sleep(0.01)
+        else:
+            return
 
 
 @contextmanager

@@ -64,9 +64,13 @@ class JobFolder:
         Raises DiskFull when there is none.
         """
         size = RESERVE_BYTES + parts * RESERVE_PER_PART
-        with disk_errors(self.path, size), (self.path / RESERVE_FILE).open("wb") as stream:
-            os.posix_fallocate(stream.fileno(), 0, size)
-            (self.path / RESERVE_FILE).chmod(0o600)
+        with disk_errors(self.path, size):
+            how = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+            descriptor = os.open(self.path / RESERVE_FILE, how, 0o600)
+            try:
+                os.posix_fallocate(descriptor, 0, size)
+            finally:
+                os.close(descriptor)
 
     def release(self) -> None:
         """Gives that room back."""

@@ -7,17 +7,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from scorehost.model.ids import EVALUATOR, HOST_NAME
+from scorehost.spec.image_names import HINT, reference_fault
+from scorehost.spec.optional import present
 from scorehost.spec.recipes import check_recipe, held_private, resolve_in
 from scorehost.spec.yaml_tree import Loc, Map, find
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scorehost.spec.dataset import Task
     from scorehost.spec.problems import Problems
     from scorehost.spec.profiles import Profiles
     from scorehost.spec.task import NamedEnvironment, TaskSpec
 
-IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,511}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NO_NAMES: Mapping[str, str] = {}
+_HIJACKS = "would put code into the process that speaks for the evaluator"
+_HOME = "is where programs take code and settings from, so it stays a folder that no exec can write"
+# Names that the evaluator's own host keeps, with the reason. Of a named host all may be set.
+EVALUATORS_OWN = {
+    "HOME": _HOME,
+    "PYTHONNOUSERSITE": _HOME,
+    "PYTHONUSERBASE": _HOME,
+    "LD_AUDIT": _HIJACKS,
+    "LD_PRELOAD": _HIJACKS,
+    "PYTHONHOME": _HIJACKS,
+    "PYTHONINSPECT": _HIJACKS,
+    "PYTHONHASHSEED": "is 0, so that an evaluator says the same each time",
+}
 _MAP: Loc = ("evaluation", "environments")
 _TAKEN = ("/proc", "/sys", "/dev", "/attempt", "/tmp")  # noqa: S108  paths inside containers
 
@@ -72,7 +89,9 @@ class EnvironmentCheck:
                 self._found.shared_context[text] = path
         for name, environment in evaluation.environments.items():
             self._named(name, environment)
+        self._variables(("evaluation", "env"), evaluation.env, EVALUATORS_OWN)
         self._evaluator()
+        self._unused()
         limit = self._spec.limits.memory_mb
         if not evaluation.environments and evaluation.tmpfs_mb > limit:
             self._memory(("evaluation", "tmpfs_mb"), EVALUATOR, evaluation.tmpfs_mb, limit)
@@ -83,8 +102,9 @@ class EnvironmentCheck:
         self._problems.add(found.key_place if at_key else found.place, found.key, text, hint)
 
     def _image(self, loc: Loc, image: str | None) -> None:
-        if image is not None and not IMAGE.fullmatch(image):
-            self._say(loc, "this is no name of an image", "Write it as `name:tag` or `name@sha256:…`")
+        fault = reference_fault(image) if image is not None else ""
+        if fault:
+            self._say(loc, f"this is no name of an image: {fault}", HINT)
 
     def _named(self, name: str, environment: NamedEnvironment) -> None:
         loc: Loc = (*_MAP, name)
@@ -132,16 +152,26 @@ class EnvironmentCheck:
             not environment.workdir.startswith("/") or "\0" in environment.workdir
         ):
             self._say((*loc, "workdir"), "must be an absolute path", "Write it from `/` on")
-        for key, value in environment.env.items():
-            if not _VARIABLE.fullmatch(key):
+        self._variables((*loc, "env"), environment.env)
+
+    def _variables(self, loc: Loc, env: Mapping[str, str], refused: Mapping[str, str] = _NO_NAMES) -> None:
+        for key, value in env.items():
+            if key in refused:
                 self._say(
-                    (*loc, "env", key),
+                    (*loc, key),
+                    refused[key],
+                    "Set it for a named environment, or in the program",
+                    at_key=True,
+                )
+            elif not _VARIABLE.fullmatch(key):
+                self._say(
+                    (*loc, key),
                     "this is no name of a variable",
                     "Use letters, digits and `_`",
                     at_key=True,
                 )
             elif "\0" in value:
-                self._say((*loc, "env", key), "holds a NUL", "Remove it")
+                self._say((*loc, key), "holds a NUL", "Remove it")
 
     def _recipe(self, name: str, text: str, loc: Loc) -> None:
         path, fault = resolve_in(text, self._task, self._dataset)
@@ -173,6 +203,21 @@ class EnvironmentCheck:
             self._say(
                 loc, f"`{name}` has `gold: false`, and the evaluator needs gold", "Name another one, or null"
             )
+
+    def _unused(self) -> None:
+        """With a map, the keys that make the single environment have no effect."""
+        evaluation = self._spec.evaluation
+        if not evaluation.environments:
+            return
+        chosen = evaluation.evaluator_environment
+        where = f"`{chosen}`" if chosen else "the image of profiles.yaml (evaluate_host)"
+        unused = ["evaluation.docker_image"] if evaluation.docker_image is not None else []
+        if present(self._task / "environment" / "evaluate.Dockerfile"):
+            unused.append("environment/evaluate.Dockerfile")
+        for what in unused:
+            text = f"{self._spec.task_id}: {what} is not used, since `environments` is there"
+            remedy = "`evaluator_environment: NAME` names another environment"
+            self._found.warnings.append(f"{text}: the evaluator runs in {where}; {remedy}")
 
     def _memory(self, loc: Loc, name: str, tmpfs: int, memory: int) -> None:
         found = find(self._tree, loc)

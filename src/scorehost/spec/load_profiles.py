@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scorehost.spec import ageval
 from scorehost.spec.bind import bind
+from scorehost.spec.image_names import HINT, reference_fault
 from scorehost.spec.opening import open_kind
+from scorehost.spec.optional import optional_file, present
 from scorehost.spec.problems import Place, Problems
 from scorehost.spec.profiles import Profiles
 from scorehost.spec.roles import check_roles
@@ -49,10 +51,10 @@ def load_profiles(
     file needs no format line. No message holds a value of the file, since it may be a secret.
     """
     default = LoadedProfiles(Profiles(), ageval.Told(), isolated=False)
-    if not path.exists():
-        if asked:
+    if optional_file(path, shown=shown, problems=problems) is None:
+        if asked and not present(path):
             problems.add(Place(shown), "", "there is no such file", "Give the path of a profiles.yaml")
-        return default
+        return default if not present(path) else default._replace(roles=None)
     assumed = ageval.FORMATS["profiles"] if layout == "ageval" else None
     opened = open_kind(path, _FORMATS, shown=shown, problems=problems, quote=False, assumed=assumed)
     if opened is None:
@@ -72,6 +74,7 @@ def load_profiles(
     if profiles is not None:
         # What does not fit was told, and so nothing more is said about the same key.
         told = {loc for loc, _ in walk(tree) if find(fitting, loc).loc != loc}
+        _images(profiles, fitting, problems)
         if profiles.run_host.network == "host":
             found = find(tree, ("run_host", "network"))
             problems.add(found.place, found.key, *REASONS["run_host.network"])
@@ -79,6 +82,14 @@ def load_profiles(
             _check_shared(profiles, fitting, problems, named=named and not old)
         check_roles(profiles.agent_profiles, fitting, problems, base=path.parent, told=told | silent)
     return LoadedProfiles(profiles or Profiles(), said, isolated, roles)
+
+
+def _images(profiles: Profiles, tree: Map, problems: Problems) -> None:
+    for key, host in (("evaluate_host", profiles.evaluate_host), ("run_host", profiles.run_host)):
+        fault = reference_fault(host.docker_image) if host.docker_image is not None else ""
+        if fault:
+            found = find(tree, (key, "docker_image"))
+            problems.add(found.place, found.key, f"this is no name of an image: {fault}", HINT)
 
 
 def _check_shared(profiles: Profiles, tree: Map, problems: Problems, *, named: bool) -> None:

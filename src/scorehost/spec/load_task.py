@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,9 @@ from scorehost.spec.environments import EnvironmentCheck
 from scorehost.spec.files import collect
 from scorehost.spec.not_yet import TASK, refuse
 from scorehost.spec.opening import open_kind
+from scorehost.spec.optional import optional_file, optional_folder, present
 from scorehost.spec.problems import Place, Problems
-from scorehost.spec.recipes import check_recipe
+from scorehost.spec.recipes import check_recipe, unread_ignore_files
 from scorehost.spec.submission import EXPECT_FILE, read_expectation
 from scorehost.spec.task import TaskFile, TaskSpec
 from scorehost.spec.yaml_tree import Loc, Map, Scalar, find, lay_under
@@ -72,7 +72,10 @@ def load_task(folder: Path, around: Surroundings, *, shown: str) -> Task | None:
     _evaluation(spec, tree, code, problems)
     environments = EnvironmentCheck(spec, tree, problems, task=folder, dataset=around.root, shown=shown).run()
     around.warnings += environments.warnings
-    dockerfile = _single_recipe(folder, around, shown)
+    single, run_recipe = _recipes(folder, around, shown)
+    recipes = [*environments.recipes.values(), *(each for each in (single, run_recipe) if each is not None)]
+    around.warnings += unread_ignore_files(recipes, folder, spec.task_id)
+    solution = optional_folder(folder / "solution", shown=f"{shown}/solution", problems=problems)
     run_script, run_code, data = _run_phase(folder, around, shown)
     if len(problems) > before:
         return None
@@ -81,14 +84,14 @@ def load_task(folder: Path, around: Surroundings, *, shown: str) -> Task | None:
         folder=folder,
         gold=gold,
         code=code,
-        evaluate_dockerfile=dockerfile,
+        evaluate_dockerfile=single,
         recipes=environments.recipes,
         shared_context=environments.shared_context,
         run_script=run_script,
         run_code={} if run_script is None else run_code,
         data=data,
-        run_dockerfile=_existing(folder / "environment" / "Dockerfile"),
-        solution=_existing(folder / "solution"),
+        run_dockerfile=run_recipe,
+        solution=solution,
         wrong=wrong,
         expected=expected,
     )
@@ -202,16 +205,11 @@ def _code(folder: Path, around: Surroundings, shown: str) -> dict[str, Path]:
     code = dict(around.shared_code)
     lib = collect(folder / "lib", within=folder, shown=f"{shown}/lib", problems=around.problems)
     code |= {f"lib/{path}": file for path, file in lib.items()}
-    evaluator = folder / "evaluator.py"
-    if evaluator.is_symlink():
-        target = evaluator.resolve()
-        if not target.is_file() or not target.is_relative_to(folder.resolve()):
-            text = "is a link that leaves the task, or leads to no file"
-            around.problems.add(Place(f"{shown}/evaluator.py"), "", text, "Put the file itself there")
-            return code
-        evaluator = target
-    if evaluator.is_file():
-        code["evaluator.py"] = evaluator
+    evaluator = optional_file(
+        folder / "evaluator.py", shown=f"{shown}/evaluator.py", problems=around.problems, within=folder
+    )
+    if evaluator is not None:
+        code["evaluator.py"] = evaluator.resolve() if evaluator.is_symlink() else evaluator
     return dict(sorted(code.items()))
 
 
@@ -219,14 +217,14 @@ def _run_phase(
     folder: Path, around: Surroundings, shown: str
 ) -> tuple[Path | None, dict[str, Path], dict[str, Path]]:
     """run.py, what stands beside it in the run phase, and its data; nothing where there is no run.py."""
-    script = folder / "run.py"
-    if around.layout == "ageval" and (folder / "environment" / "setup.sh").exists():
+    if around.layout == "ageval" and present(folder / "environment" / "setup.sh"):
         place, instead = f"{shown}/environment/setup.sh", "write its steps into environment/Dockerfile"
         around.warnings.append(f"{place} is not carried out here; {instead}")
-    if not os.path.lexists(script):
+    script = optional_file(folder / "run.py", shown=f"{shown}/run.py", problems=around.problems)
+    if script is None:
         return None, {}, {}
-    if script.is_symlink() or not script.is_file():
-        text = "must be a file, and is something else"
+    if script.is_symlink():
+        text = "must be a file, and is a link"
         around.problems.add(Place(f"{shown}/run.py"), "", text, "Put the file itself there")
         return None, {}, {}
     code = {"run.py": script}
@@ -241,32 +239,35 @@ def _run_phase(
     return script, code, data
 
 
-def _single_recipe(folder: Path, around: Surroundings, shown: str) -> Path | None:
-    single = folder / "environment" / "evaluate.Dockerfile"
-    for recipe in (single, folder / "environment" / "Dockerfile"):
-        if recipe.is_file():
-            where = f"{shown}/environment/{recipe.name}"
+def _recipes(folder: Path, around: Surroundings, shown: str) -> tuple[Path | None, Path | None]:
+    """environment/evaluate.Dockerfile and environment/Dockerfile, each when there is one."""
+    home = folder / "environment"
+    optional_folder(home, shown=f"{shown}/environment", problems=around.problems)
+    found: list[Path | None] = []
+    for name in ("evaluate.Dockerfile", "Dockerfile"):
+        where = f"{shown}/environment/{name}"
+        recipe = optional_file(home / name, shown=where, problems=around.problems, within=home)
+        if recipe is not None:
             check_recipe(recipe, task=folder, dataset=around.root, shown=where, problems=around.problems)
-    return single if single.is_file() else None
+        found.append(recipe)
+    return found[0], found[1]
 
 
 def _wrong(folder: Path, shown: str, problems: Problems) -> tuple[dict[str, Path], dict[str, Expectation]]:
-    top = folder / "solution-wrong"
+    top = optional_folder(folder / "solution-wrong", shown=f"{shown}/solution-wrong", problems=problems)
     wrong: dict[str, Path] = {}
     expected: dict[str, Expectation] = {}
-    for path in sorted(top.iterdir()) if top.is_dir() else ():
-        if not path.is_dir() or path.name.startswith("."):
-            continue
+    for path in sorted(top.iterdir()) if top is not None else ():
         where = f"{shown}/solution-wrong/{path.name}"
+        if path.name.startswith(".") or (path.is_file() and not path.is_symlink()):
+            continue
+        if optional_folder(path, shown=where, problems=problems) is None:
+            continue
         if not SUBMISSION_NAME.fullmatch(path.name):
             text = "a name is letters, digits, `.`, `_` and `-`, at most 64"
             problems.add(Place(where), "", text, "Rename the folder")
         wrong[path.name] = path
-        card = path / EXPECT_FILE
-        if card.exists():
+        card = optional_file(path / EXPECT_FILE, shown=f"{where}/{EXPECT_FILE}", problems=problems)
+        if card is not None:
             expected[path.name] = read_expectation(card, shown=f"{where}/{EXPECT_FILE}", problems=problems)
     return wrong, expected
-
-
-def _existing(path: Path) -> Path | None:
-    return path if path.exists() else None

@@ -6,6 +6,7 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from scorehost.files.encoding import require_utf8
 from scorehost.spec import ageval
 from scorehost.spec.bind import bind
 from scorehost.spec.dataset import Dataset, DatasetFile, Task
@@ -13,6 +14,7 @@ from scorehost.spec.files import KEY_FILE, collect, relative_path_fault
 from scorehost.spec.load_profiles import PROFILES_FILE, load_profiles
 from scorehost.spec.load_task import TASK_FILE, Surroundings, load_task
 from scorehost.spec.opening import open_kind
+from scorehost.spec.optional import present
 from scorehost.spec.problems import Place, Problems
 from scorehost.spec.task import RoleRef
 from scorehost.spec.yaml_tree import Map, find
@@ -42,8 +44,10 @@ def load_dataset(
 
     `profiles`: another file than its profiles.yaml. `gold`: a folder of private gold, `<task_id>/…`, laid
     over the dataset's. `parameters`: laid over each task's own, by key. `only`: ids of the tasks to read; the
-    others are not looked at. Raises `SpecError` with every problem of every file that was read.
+    others are not looked at. Raises `SpecError` with every problem of every file that was read, UsageError
+    where names of files are not UTF-8.
     """
+    require_utf8()
     problems = Problems()
     return _Loading(root, problems, gold, parameters or {}).dataset(profiles, only)
 
@@ -57,11 +61,12 @@ def load_task_dir(
 ) -> Dataset:
     """A dataset with the one task in the folder `path`: read in the dataset above it, else on its own.
 
-    Raises `SpecError` as `load_dataset` does.
+    Raises as `load_dataset` does.
     """
+    require_utf8()
     folder = path.resolve()
     for parent in folder.parents:
-        if any((parent / name).is_file() for name in (DATASET_FILE, ageval.DATASET_FILE)):
+        if any(present(parent / name) for name in (DATASET_FILE, ageval.DATASET_FILE)):
             if folder.parent == _tasks_folder(parent):
                 return load_dataset(
                     _as_typed(parent), profiles=profiles, gold=gold, parameters=parameters, only={folder.name}
@@ -76,7 +81,7 @@ def load_either(root: Path, *, profiles: Path | None = None, gold: Path | None =
 
     Raises `SpecError` as `load_dataset` does.
     """
-    alone = (root / TASK_FILE).is_file() and not any((root / name).is_file() for name, _ in _FORMATS.values())
+    alone = (root / TASK_FILE).is_file() and not any(present(root / name) for name, _ in _FORMATS.values())
     return (load_task_dir if alone else load_dataset)(root, profiles=profiles, gold=gold)
 
 
@@ -127,8 +132,8 @@ class _Loading:
     def head(self) -> DatasetFile:
         """dataset.yaml or ageval.yaml; something to go on with when it has problems."""
         fallback = DatasetFile(dataset_id="unread", version="0")
-        present = [(name, layout) for name, layout in _FORMATS.values() if (self.folder / name).is_file()]
-        if not present:
+        heads = [(name, layout) for name, layout in _FORMATS.values() if present(self.folder / name)]
+        if not heads:
             hint = f"Give a folder with a {DATASET_FILE}, or write one"
             if (self.folder / TASK_FILE).is_file():
                 hint = f"This is a task: `scorehost score {self.shown} PATH` scores one"
@@ -136,7 +141,7 @@ class _Loading:
                 hint = "There is no such folder"
             self.problems.add(Place(self.name()), "", f"there is no {DATASET_FILE} here", hint)
             return fallback
-        name, self.layout = present[0]
+        name, self.layout = heads[0]
         wanted = tuple(kind for kind, (_, layout) in _FORMATS.items() if layout == self.layout)
         opened = open_kind(self.folder / name, wanted, shown=self.name(name), problems=self.problems)
         if opened is None:
@@ -190,7 +195,7 @@ class _Loading:
                 "Make it, or set tasks.root",
             )
             return []
-        found = [path for path in sorted(top.iterdir()) if path.is_dir() and path.name[0] not in "._"]
+        found = [path for path in sorted(top.iterdir()) if self._is_task(path, tasks_root)]
         if not found:
             hint = "Write a task, <task_id>/task.yaml"
             self.problems.add(Place(self.name(tasks_root)), "", "there is no task in it", hint)
@@ -203,6 +208,17 @@ class _Loading:
             hint = f"Did you mean `{close[0]}`?" if close else f"The tasks lie in {self.name(tasks_root)}"
             self.problems.add(Place(self.name(tasks_root)), "", f"there is no task `{name[:128]}`", hint)
         return [path for path in found if path.name in only]
+
+    def _is_task(self, path: Path, tasks_root: str) -> bool:
+        """Whether a folder of tasks lies there; a file is none, and a link must lead to a folder."""
+        if path.name[0] in "._" or path.is_dir():
+            return path.name[0] not in "._"
+        if path.is_symlink() and not path.is_file():
+            text = "is a link that leads to no folder"
+            self.problems.add(
+                Place(self.name(tasks_root, path.name)), "", text, "Mend the link, or remove it"
+            )
+        return False
 
     def _unknown_gold(self, names: set[str]) -> None:
         for path in sorted(self.gold.iterdir()) if self.gold is not None else ():

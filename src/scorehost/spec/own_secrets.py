@@ -9,7 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scorehost.model.masking import Masker, docker_config_secrets, environment_secrets
+from scorehost.model.masking import (
+    Masker,
+    docker_config_secrets,
+    environment_secrets,
+    looks_secret,
+    names_a_file,
+)
 
 _CONFIG_BYTES = 1024 * 1024
 _INLINE = "DOCKER_AUTH_CONFIG"  # a docker configuration in a variable
@@ -45,11 +51,20 @@ def _config_state(environment: Mapping[str, str]) -> tuple[str, tuple[int, int] 
 @functools.lru_cache(maxsize=4)
 def _masker(environment: tuple[tuple[str, str], ...], path: str, state: tuple[int, int] | None) -> Masker:
     variables = dict(environment)
-    values = environment_secrets(variables)
+    values = environment_secrets(variables) | secrets_in_files(variables)
     values |= docker_config_secrets(_parsed(variables.get(_INLINE, "").encode("utf-8", "surrogateescape")))
     if state is not None:
         values |= docker_config_secrets(_parsed(_read(path)))
     return Masker(values)
+
+
+def secrets_in_files(environment: Mapping[str, str]) -> frozenset[str]:
+    """What lies in the files that variables like PASSWORD_FILE name, as far as it can be read."""
+    found: set[str] = set()
+    for name, value in environment.items():
+        if looks_secret(name) and names_a_file(name) and Path(value).is_file():
+            found.add(_read(value).decode("utf-8", "surrogateescape").strip())
+    return frozenset(found)
 
 
 def _read(path: str) -> bytes:

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-import json
-import re
-import shlex
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scorehost.spec.dockerfile import Instruction, bases, read
 from scorehost.spec.files import KEY_FILE, SOLUTIONS, collect, relative_path_fault
+from scorehost.spec.image_names import HINT, reference_fault
 from scorehost.spec.problems import Place, Problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 GOLD = "evaluation"
 _PRIVATE = (GOLD, *SOLUTIONS, KEY_FILE)
 _MAX_BYTES = 1_048_576
-_MOUNT_SOURCE = re.compile(r"--mount=\S*?\b(?:source|src)=([^,\s]+)")
+_NEEDS = "which only BuildKit can build; scorehost uses the engine's classic builder"
+_WITHOUT = "Write it without, or build the image yourself and name it by `docker_image`"
+_PUT_INTO_FILE = "Put the text into a file beside the recipe and COPY it, or join the lines with `&& \\`"
+# Instructions of the classic builder with the flags that it takes.
+_PLAIN = """
+ARG CMD ENTRYPOINT ENV EXPOSE LABEL MAINTAINER ONBUILD RUN SHELL STOPSIGNAL USER VOLUME WORKDIR
+"""
+_FLAGS: dict[str, frozenset[str]] = {
+    **dict.fromkeys(_PLAIN.split(), frozenset()),
+    "FROM": frozenset({"platform"}),
+    "ADD": frozenset({"chown"}),
+    "COPY": frozenset({"chown", "from"}),
+    "HEALTHCHECK": frozenset({"interval", "timeout", "start-period", "start-interval", "retries"}),
+}
 
 
 def resolve_in(text: str, task: Path, dataset: Path) -> tuple[Path | None, str]:
@@ -66,58 +79,80 @@ def check_recipe(recipe: Path, *, task: Path, dataset: Path, shown: str, problem
     collect(context, within=context, shown=str(Path(shown).parent), problems=problems)
     try:
         with recipe.open("rb") as stream:
-            text = stream.read(_MAX_BYTES).decode("utf-8", "replace")
+            text = stream.read(_MAX_BYTES + 1).decode("utf-8", "replace")
     except OSError as error:
         problems.add(Place(shown), "", f"cannot be read: {error.strerror}", "Make it a readable file")
         return
-    for line, source in _sources(text):
-        for name in _PRIVATE:
-            if name in source.split("/"):
-                problems.add(Place(shown, line, 1), "", f"copies {name}/ into the image", "Remove the line")
+    if len(text) > _MAX_BYTES:
+        fault, hint = f"is larger than {_MAX_BYTES} bytes", "Keep long material in a file of its own"
+        problems.add(Place(shown), "", fault, hint)
+        return
+    instructions = read(text)
+    told: set[int] = set()
+    for faults in (_private(instructions), _unbuildable(instructions), _bad_bases(instructions)):
+        found = [fault for fault in faults if fault[0] not in told]  # the gravest is enough for one line
+        told |= {line for line, _, _ in found}
+        for line, fault, hint in found:
+            problems.add(Place(shown, line, 1), "", fault, hint)
 
 
-def _sources(text: str) -> Iterator[tuple[int, str]]:
-    """Line and path of everything that a Dockerfile takes from its build context."""
-    for line, instruction in _instructions(text):
-        word, _, rest = instruction.partition(" ")
-        if word.upper() == "RUN":
-            for source in _MOUNT_SOURCE.findall(rest):
-                yield line, source
-        if word.upper() not in {"COPY", "ADD"}:
+def unread_ignore_files(recipes: Iterable[Path], task: Path, task_id: str) -> list[str]:
+    """What to say of a .dockerignore beside a recipe: the docker command reads it, the engine does not."""
+    found = []
+    for recipe in recipes:
+        for name in (".dockerignore", f"{recipe.name}.dockerignore"):
+            if (recipe.parent / name).exists():
+                place = os.path.relpath(recipe.parent / name, task)
+                text = f"{task_id}: {place} is not read: the whole folder is the build context"
+                found.append(f"{text}; move what no image may hold out of it")
+    return list(dict.fromkeys(found))
+
+
+Fault = tuple[int, str, str]  # line, what is wrong, what to do
+
+
+def _private(instructions: tuple[Instruction, ...]) -> Iterator[Fault]:
+    for each in instructions:
+        for source in _sources(each):
+            for name in _PRIVATE:
+                if name in source.split("/"):
+                    yield each.line, f"copies {name}/ into the image", "Remove the line"
+
+
+def _sources(each: Instruction) -> Iterator[str]:
+    """The paths that an instruction takes from the build context."""
+    if each.word == "ONBUILD":
+        yield from (source for inner in read(each.rest) for source in _sources(inner))
+    elif each.word == "RUN":
+        for name, value in each.flags:
+            options = dict(part.partition("=")[::2] for part in value.split(",")) if name == "mount" else {}
+            yield from (options[key] for key in ("source", "src") if key in options)
+    elif each.word in {"COPY", "ADD"} and not each.flag("from"):
+        yield from each.arguments[:-1]
+
+
+def _unbuildable(instructions: tuple[Instruction, ...]) -> Iterator[Fault]:
+    """What the engine's classic builder does not know, each with its line."""
+    for each in instructions:
+        if each.word not in _FLAGS:
+            text = f"unknown instruction `{each.word[:40]}`"
+            yield each.line, text, "Correct it; a long line needs a `\\` at its end"
             continue
-        arguments = _arguments(rest)
-        if not any(argument.startswith("--from=") for argument in arguments):
-            for source in arguments[:-1]:
-                yield line, source
+        if each.here_document:
+            yield each.line, f"a here-document after {each.word}, {_NEEDS}", _PUT_INTO_FILE
+            return  # what follows may be its text
+        for name, _ in each.flags:
+            if name not in _FLAGS[each.word]:
+                yield each.line, f"`{each.word} --{name[:40]}`, {_NEEDS}", _WITHOUT
 
 
-def _arguments(rest: str) -> list[str]:
-    before, bracket, after = rest.partition("[")
-    if bracket and all(flag.startswith("--") for flag in before.split()):
-        try:
-            listed = json.loads(bracket + after)
-        except ValueError:
-            listed = None
-        if isinstance(listed, list):
-            return [*before.split(), *(str(item) for item in listed)]
-    try:
-        return shlex.split(rest)
-    except ValueError:
-        return rest.split()
-
-
-def _instructions(text: str) -> Iterator[tuple[int, str]]:
-    """Instructions with the line that each begins in; continued lines joined, comments left out."""
-    joined, start = "", 0
-    for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
-        line = raw.strip()
-        if not line or line.startswith("#"):
-            continue
-        start = start or number
-        if line.endswith("\\"):
-            joined += line[:-1] + " "
-            continue
-        yield start, " ".join((joined + line).split())
-        joined, start = "", 0
-    if joined:
-        yield start, " ".join(joined.split())
+def _bad_bases(instructions: tuple[Instruction, ...]) -> Iterator[Fault]:
+    known = [each for each in instructions if each.word in _FLAGS]
+    if known and not any(each.word == "FROM" for each in known):
+        yield known[0].line, "there is no FROM", "Begin with `FROM scorehost/python:3`, or another image"
+    for base in bases(instructions):
+        if not base.name:
+            text = f"`{base.written[:60]}` is empty here: no ARG before the first FROM gives it a value"
+            yield base.line, text, "Write `ARG NAME=default` above FROM: scorehost passes no build arguments"
+        elif fault := reference_fault(base.name):
+            yield base.line, f"`{base.name[:80]}` cannot be the name of an image: {fault}", HINT

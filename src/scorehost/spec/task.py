@@ -91,7 +91,7 @@ class NamedEnvironment(Frozen):
 
 
 class Evaluation(Frozen):
-    """How the task is scored. `file_locks`: of the evaluator's own host, as a named environment's.
+    """How the task is scored. `tmpfs_mb`, `tmpfs_exec`, `env`, `file_locks`: of the evaluator's own host.
     `tolerate_agent_faults`: PASS stands though the evaluator caught that a call of an agent failed.
     """
 
@@ -99,6 +99,8 @@ class Evaluation(Frozen):
     entrypoint: str = "evaluator:evaluate"
     network: Literal["none"] = "none"
     tmpfs_mb: int = Field(32, ge=1, le=1_048_576)
+    tmpfs_exec: Annotated[bool, Later()] = False
+    env: Annotated[dict[str, str], Later()] = Field({})
     file_locks: Annotated[bool, Later()] = False
     inputs: tuple[InputRow, ...] | None = None
     output: Output = Output()

@@ -102,11 +102,19 @@ def _not_a_number(file: File) -> Content | None:
     if file.language != "text":
         return None
     lines = file.content.decode().splitlines(keepends=True)
+    if not _is_table(lines):
+        return None  # a number between two commas of prose is nothing that anybody has to read
     changed = "".join(
         ",".join("nan" + cell[len(cell.rstrip()) :] if _number(cell) else cell for cell in line.split(","))
         for line in lines
     ).encode()
     return changed if changed != file.content else None
+
+
+def _is_table(lines: list[str]) -> bool:
+    """Whether every line has as many cells as the first, and some line a number."""
+    rows = [line.rstrip("\r\n").split(",") for line in lines if line.strip()]
+    return len({len(row) for row in rows}) == 1 and any(_number(cell) for row in rows for cell in row)
 
 
 def _number(cell: str) -> bool:
