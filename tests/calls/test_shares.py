@@ -17,7 +17,7 @@ def call(budget, estimate, used=None):
 
 
 def two(**limits):
-    shares = Shares(limits.get("max_calls"), limits.get("max_tokens"), {"a": 3, "b": 3})
+    shares = Shares(limits.get("max_calls"), limits.get("max_tokens"), {"a": 3, "b": 3}, {"a": 3, "b": 3})
     job = Budget()
     return shares, job, shares.of("a", job), shares.of("b", job)
 
@@ -60,6 +60,20 @@ def test_an_attempt_that_is_made_again_has_its_right_again():
     second.begin(500)
 
 
+def test_more_samples_are_no_larger_part_of_a_limit():
+    shares = Shares(None, 600, {"many": 100, "one": 1}, {"many": 1, "one": 1})
+    job = Budget()
+    many, one = shares.of("many", job), shares.of("one", job)
+    for _ in range(30):
+        call(many, 10)
+    with pytest.raises(BudgetSpent, match="its share of --max-tokens 600 is 300, 300 are spent"):
+        many.begin(10)
+    call(one, 50)
+    shares.finished("one", ["t.1.1"])
+    for _ in range(25):  # what the other has left over
+        call(many, 10)
+
+
 def test_calls_are_shared_in_the_same_way():
     shares, _, first, second = two(max_calls=4)
     call(first, 0)
@@ -72,7 +86,7 @@ def test_calls_are_shared_in_the_same_way():
 
 
 def test_fewer_calls_than_submissions_go_to_whoever_comes_first_and_then_the_job_s_budget_is_spent():
-    shares = Shares(2, None, dict.fromkeys("abc", 1))
+    shares = Shares(2, None, dict.fromkeys("abc", 1), dict.fromkeys("abc", 1))
     job = Budget()
     call(shares.of("b", job), 0)
     call(shares.of("c", job), 0)

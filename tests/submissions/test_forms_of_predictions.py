@@ -87,6 +87,14 @@ def test_keys_that_are_no_artifacts_are_counted_and_said_and_not_read(tmp_path, 
     assert told == "'model' (2 rows), 'tokens' (1 rows), 'logprobs' (1 rows)."
 
 
+def test_of_very_many_keys_that_are_no_artifacts_a_thousand_are_counted_one_by_one(tmp_path, dataset):
+    rows = [{"task_id": "a", "answer": "x", **{f"{n}.{key}": 0 for key in range(600)}} for n in range(4)]
+    (tmp_path / "p.jsonl").write_text(lines(rows))
+    (said,) = read_predictions(tmp_path / "p.jsonl", dataset).warnings
+    assert "'…' (1400 rows), '0.0' (1 rows)" in said
+    assert said.endswith(" and 996 more.")
+
+
 def test_a_misspelt_artifact_is_no_key_to_leave_out(tmp_path):
     dataset = dataset_of(tmp_path, a=(ANSWER, Artifact(id="reason", path="artifacts/reason.txt")))
     with pytest.raises(SpecError, match=r"Did you mean reason\?"):

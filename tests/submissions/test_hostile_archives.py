@@ -225,6 +225,41 @@ def test_a_file_system_that_will_not_link_gets_a_copy_of_what_is_linked(tmp_path
     assert made["a", 1]["answer"][0] == {b"": (b"1", False)}
 
 
+def pax(kind, records):
+    """An extended header of pax with so many records, each as short as can be."""
+    header = tarfile.TarInfo("x")
+    header.type = kind
+    body = b"".join(b"%d %s=\n" % (len(key) + 4, key) for key in (b"%04x" % n for n in range(records)))
+    header.size = len(body)
+    return header.tobuf(tarfile.USTAR_FORMAT) + body + bytes(-len(body) % 512)
+
+
+def test_headers_that_hold_for_all_members_are_few(tmp_path):
+    member = tarfile.TarInfo("artifacts/answer.txt").tobuf()
+    (tmp_path / "few.tar").write_bytes(pax(tarfile.XGLTYPE, 64) + member * 1 + bytes(1024))
+    (tmp_path / "many.tar").write_bytes(pax(tarfile.XGLTYPE, 65) + member + bytes(1024))
+    unpack(tmp_path / "few.tar", tmp_path / "few")
+    with pytest.raises(BadArchive, match="more than 64 global headers"):
+        unpack(tmp_path / "many.tar", tmp_path / "many")
+
+
+def test_headers_are_bounded_all_members_together(tmp_path):
+    one = pax(tarfile.XHDTYPE, 60_000) + tarfile.TarInfo("x").tobuf()  # below the bound of one member
+    (tmp_path / "some.tar").write_bytes(one * 20 + bytes(1024))
+    (tmp_path / "many.tar").write_bytes(one * 40 + bytes(1024))
+    unpack(tmp_path / "some.tar", tmp_path / "some")
+    with pytest.raises(BadArchive, match="its headers are 16777216 bytes longer than is usual"):
+        unpack(tmp_path / "many.tar", tmp_path / "out")
+
+
+def test_many_members_with_headers_of_usual_size_are_read(tmp_path):
+    long = "artifacts/" + "d" * 200 + "/" + "f" * 200
+    with tarfile.open(tmp_path / "usual.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+        for number in range(12_000):  # 24 MiB of headers
+            archive.addfile(tarfile.TarInfo(f"{long}{number}"))
+    unpack(tmp_path / "usual.tar", tmp_path / "out", wanted=lambda _parts: False)
+
+
 def test_folders_count_as_entries_also_those_that_no_entry_names(tmp_path):
     data = tar_bytes(*(("/".join([str(n), *"abcdefgh", "f"]), b"", tarfile.REGTYPE) for n in range(20)))
     (tmp_path / "a.tar").write_bytes(data)

@@ -117,6 +117,15 @@ def test_two_hand_ins_of_one_name_are_both_taken_under_different_names(tmp_path,
     assert set(names(submissions).values()) == {None, "x", "x.tar.gz"}
 
 
+@pytest.mark.parametrize("victim", ["Müller Anna", "zoé"])
+def test_who_is_called_what_another_s_name_becomes_stops_nobody(tmp_path, dataset, victim):
+    for name in (victim, derived(victim)):
+        team(tmp_path / "in", name, text=name)
+    submissions, _ = found(tmp_path, dataset, children=tmp_path / "in")
+    assert len({one.name.lower() for one in submissions}) == 2
+    assert {one.record.label for one in submissions} == {victim, None}
+
+
 def test_a_submission_of_an_odd_name_is_found_again_by_the_word_that_its_job_keeps(tmp_path, dataset):
     from scorehost.submissions.finding import lasting_word  # noqa: PLC0415
 

@@ -19,6 +19,7 @@ from scorehost.runs.tally import READY, CallTally
 from scorehost.spec.own_secrets import own_masker
 
 if TYPE_CHECKING:
+    from scorehost.model.ids import AttemptKey
     from scorehost.spec.dataset import Dataset, Task
 
 _UNIX = "unix://"
@@ -34,13 +35,13 @@ async def job_agents(
     note: Callable[[str, Mapping[str, Any]], None],
     max_calls: int | None,
     max_tokens: int | None,
-    attempts: Mapping[str, int] | None = None,
+    attempts: Iterable[AttemptKey] = (),
 ) -> AsyncIterator[JobCalls | None]:
     """The agents of a job with these tasks; None when none of them lists a role. `runs` holds its folder.
 
     What was `spent` before the job was resumed counts, and its request ids are known. `note` is told who is
-    bound. `attempts`: how many each submission has; where there are several, they share the limits. Raises
-    UsageError as `open_roles` does: an unset variable, a program that has gone.
+    bound. `attempts`: all that are planned; where there are several submissions, they share the limits.
+    Raises UsageError as `open_roles` does: an unset variable, a program that has gone.
     """
     names = role_names(task.spec for task in tasks)
     if not names:
@@ -57,12 +58,18 @@ async def job_agents(
     ) as roles:
         bound = {name: one.model_dump(mode="json") for name, one in roles.bound.items()}
         note(READY, {"adapter_isolation": roles.isolation, "roles": bound})
-        shared = attempts if attempts is not None and len(attempts) > 1 else None
-        if shared is None or (max_calls is None and max_tokens is None):
+        keys = tuple(attempts)
+        shared = Counter(key.submission for key in keys)
+        if len(shared) < 2 or (max_calls is None and max_tokens is None):  # noqa: PLR2004 - one shares with nobody
             yield JobCalls(roles, Budget(max_calls, max_tokens, spent.calls, spent.tokens))
             return
         shares = Shares(
-            max_calls, max_tokens, shared, calls=Counter(spent.calls_of), tokens=Counter(spent.tokens_of)
+            max_calls,
+            max_tokens,
+            shared,
+            Counter(submission for submission, _task in {(key.submission, key.task_id) for key in keys}),
+            calls=Counter(spent.calls_of),
+            tokens=Counter(spent.tokens_of),
         )
         yield JobCalls(roles, Budget(calls=spent.calls, tokens=spent.tokens), shares)
 

@@ -1,6 +1,7 @@
 """What each submission may have of a job's calls and tokens: none spends what others have a right to.
 
-Each planned attempt has the right to an even part of a limit. What a submission's attempts have not spent
+A limit is parted by the tasks that each submission has in the plan, and each part by its planned attempts:
+whoever hands in more samples has no larger part of it. What a submission's attempts have not spent
 stays its own until they are finished; then what is left goes to a pool that all draw from, first come, first
 served. A call is let through when its estimate fits into what is left of the submission's own and the pool.
 An estimate can be wrong: then its submission has spent more than its share, and others still have theirs, so
@@ -46,6 +47,8 @@ class Shares:
     max_tokens: int | None
     attempts: Mapping[str, int]
     """How many attempts each submission has in the plan"""
+    tasks: Mapping[str, int]
+    """How many tasks it has there: by these a limit is parted"""
     calls: Counter[str] = field(default_factory=Counter)
     tokens: Counter[str] = field(default_factory=Counter)
     """What each has spent, with the estimates of what is under way"""
@@ -76,7 +79,7 @@ class Shares:
             left = rights.get(submission, 0) + pool
             if 0 < left >= wanted:
                 continue
-            share = most * self.attempts.get(submission, 0) // sum(self.attempts.values())
+            share = most * self.tasks.get(submission, 0) // sum(self.tasks.values())
             if share < 1:
                 text = f"{option} is {most}, and {spent.total()} are spent"
                 raise BudgetSpent(f"the job may make no more calls of agents: {text}", kind=SPENT)
@@ -88,9 +91,9 @@ class Shares:
 
     def _right(self, name: str, most: int, spent: Mapping[str, int]) -> int:
         """What a submission still has a right to: not more than its attempts that are left, or its share."""
-        planned, own = sum(self.attempts.values()), self.attempts[name]
-        left = most * max(0, own - len(self._over[name])) // planned
-        return max(0, min(left, most * own // planned - spent.get(name, 0)))
+        part, whole, own = self.tasks[name], sum(self.tasks.values()), self.attempts[name]
+        left = most * part * max(0, own - len(self._over[name])) // (whole * own)
+        return max(0, min(left, most * part // whole - spent.get(name, 0)))
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -83,7 +82,7 @@ class ScoreSitting(Sitting[Work]):
                     note=lambda kind, fields: place.notes.append((kind, fields)),
                     max_calls=running.max_calls,
                     max_tokens=running.max_tokens,
-                    attempts=Counter(order.key.submission for order in plan.orders),
+                    attempts=(order.key for order in plan.orders),
                 )
             )
             resources = await stack.enter_async_context(

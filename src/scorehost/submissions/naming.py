@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from scorehost.errors import UsageError
@@ -73,8 +74,9 @@ def free(given: str, longer: str, taken: Container[str]) -> tuple[str, str | Non
     for one in (given, longer):
         if spelled(one) and one.lower() not in RESERVED and one.lower() not in taken:
             return one, None if one == given else label_of(longer)
-    name = derived(given)
-    return (derived(longer) if name.lower() in taken else name), label_of(given)
+    # Somebody else may be called, on purpose, what this one's name would become.
+    tries = chain((given, longer), (f"{longer} {number}" for number in count(2)))
+    return next(name for name in map(derived, tries) if name.lower() not in taken), label_of(given)
 
 
 def label_of(given: str) -> str:

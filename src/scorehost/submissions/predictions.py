@@ -31,6 +31,8 @@ PATCH = "model_patch"  # as SWE-bench does: a change, not a file
 PROMPT_FILE = "prompt_file"  # metadata of a task: where its prompt lies
 _PATCHES = (".patch", ".diff")
 _MAX_PROMPT_BYTES = 1024 * 1024
+_IGNORED = 1_000  # keys that are counted one by one: rows of strangers may have millions
+_REST = "…"  # all others together
 _SIMILAR = 0.75  # of a key and an artifact that the row has not: then it is a slip, and not left out unseen
 
 
@@ -176,7 +178,9 @@ class _Index:
             if close or not texts:
                 hint = near(key, missing) if key not in (COMPLETION, PATCH) else ""
                 raise _BadRowError(f"the task {task.task_id} has no such artifact", key=key[:128], hint=hint)
-        self.ignored.update(others)
+        for key in others:
+            known = key in self.ignored or len(self.ignored) < _IGNORED
+            self.ignored[key if known else _REST] += 1
         return texts
 
     def _meant(self, key: str, value: Any, task: Task) -> tuple[Artifact, str]:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+# Of what tarfile is given to parse, all members together: it takes half a second for a MiB of short records.
+ALL_HEADERS_BYTES = 16 * 1024 * 1024
+MEMBER_HEADER_BYTES = 4 * 512  # that each member may add to this: its own header, and one of pax with a path
+GLOBAL_HEADERS = 64  # keys that hold for all members: tarfile copies them for each (`git archive` writes one)
 DICTIONARY_BYTES = 128 * 1024 * 1024  # of memory to unpack xz: `xz -9`, its largest preset, needs 65 MiB
 _MAGIC_BYTES = 6
 _XZ, _GZIP, _BZIP2 = b"\xfd7zXZ\0", b"\x1f\x8b", b"BZh"
@@ -93,7 +97,8 @@ class _Xz(io.RawIOBase):
 
 
 class _Bounded(io.RawIOBase):
-    """Reads forward only; at most so many bytes in all, and `header_left` between two members' contents.
+    """Reads forward only; at most so many bytes in all, `header_left` between two members' contents, and
+    `headers_left` of such headers together.
 
     tarfile takes extended headers into memory as large as they say that they are.
     """
@@ -101,6 +106,7 @@ class _Bounded(io.RawIOBase):
     def __init__(self, stream: IO[bytes], allowed: int) -> None:
         super().__init__()
         self.header_left: int | None = HEADER_BYTES
+        self.headers_left = ALL_HEADERS_BYTES
         self._stream = stream
         self._left = allowed
         self._place = 0
@@ -109,8 +115,11 @@ class _Bounded(io.RawIOBase):
         wanted = self._left + 1 if size < 0 else size
         if self.header_left is not None:
             self.header_left -= wanted
+            self.headers_left -= wanted
             if self.header_left < 0:
                 raise BadArchive(f"it has a header of more than {HEADER_BYTES} bytes")
+            if self.headers_left < 0:
+                raise BadArchive(f"its headers are {ALL_HEADERS_BYTES} bytes longer than is usual")
         pieces: list[bytes] = []
         missing = min(wanted, self._left + 1)
         while missing and (data := self._stream.read(missing)):
@@ -141,8 +150,11 @@ class _Bounded(io.RawIOBase):
 def _members(tar: tarfile.TarFile, bounded: _Bounded) -> Iterator[Entry]:
     while True:
         bounded.header_left = HEADER_BYTES
+        bounded.headers_left += MEMBER_HEADER_BYTES
         member = tar.next()
         bounded.header_left = None
+        if len(tar.pax_headers) > GLOBAL_HEADERS:
+            raise BadArchive(f"it has more than {GLOBAL_HEADERS} global headers")
         if member is None:
             return
         tar.members = []  # type: ignore[attr-defined]  # it would keep all of them
