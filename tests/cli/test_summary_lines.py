@@ -26,7 +26,7 @@ def group(**changes):
     return base.model_copy(update=changes)
 
 
-def lines(usage=None, **submissions):
+def lines(usage=None, isolation=None, **submissions):
     whole = dict(group())
     summary = Summary(
         **whole,
@@ -40,6 +40,7 @@ def lines(usage=None, **submissions):
         tasks={},
         submissions=submissions,
         usage=usage or {},
+        adapter_isolation=isolation,
         tags={},
         ranking=tuple(
             Rank(rank=place, submission=name, score=None, tasks=4)
@@ -112,3 +113,10 @@ def test_errors_that_the_work_can_have_provoked_stand_beside_the_mean():
     )
     told = "1 counted as the lowest score (1 by calls of agents that the work can have made fail)"
     assert any(line.endswith(told) for line in lines(s=provoked))
+
+
+def test_that_adapters_ran_as_this_user_is_said():
+    usage = {"judge": RoleUsage(calls=1, tries=1, input_tokens=1, output_tokens=1, seconds=0.5)}
+    told = "adapter_isolation: none (programs that play roles run as this user)"
+    assert told in lines(usage=usage, isolation="none")
+    assert not any("adapter_isolation" in line for line in lines(usage=usage, isolation="someone"))
