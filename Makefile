@@ -33,6 +33,7 @@ fmt: $(STAMP) ## format the code
 
 lint: $(STAMP)
 	@$(BIN)/ruff check $(CODE)
+	@$(BIN)/ruff check --preview --select PLW1514 src # text has an encoding that is said, never the locale's
 	@$(BIN)/ruff format --check $(CODE)
 
 type: $(STAMP)

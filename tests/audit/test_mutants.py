@@ -130,3 +130,21 @@ def test_numbers_are_taken_out_of_tables_and_not_of_prose(tmp_path, text, table)
 def test_json_under_another_name_is_json(tmp_path):
     one = subject(tmp_path, {"artifacts/a.report": json.dumps({"n": 1}), "artifacts/b.txt": "[not json"})
     assert [file.language for file in one.files.values()] == ["json"]
+
+
+def test_a_solution_that_lies_at_the_end_of_its_declared_path_is_mutated_at_that_path(tmp_path):
+    task = make_task(tmp_path, "t")
+    task.solution.mkdir(parents=True)
+    (task.solution / "a.json").write_text('{"count": 3}')
+    (task.solution / "tree").mkdir()
+    (task.solution / "tree" / "b.json").write_text('{"count": 4}')
+    artifacts = (
+        Artifact(id="a", path="artifacts/a.json"),
+        Artifact(id="t", path="artifacts/tree", kind="tree"),
+    )
+    spec = task.spec.model_copy(update={"artifacts": artifacts})
+    found = subject_of(task.model_copy(update={"spec": spec}))
+    assert {path: file.content for path, file in found.files.items()} == {
+        "artifacts/a.json": b'{"count": 3}',
+        "artifacts/tree/b.json": b'{"count": 4}',
+    }

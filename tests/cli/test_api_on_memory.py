@@ -83,6 +83,9 @@ def test_an_engine_that_cannot_enforce_a_limit_is_refused_and_no_job_is_made(dat
 def test_allow_unenforced_lets_such_an_engine_be_used(dataset):
     outcome = ran(options(dataset, allow_unenforced=True), opener(LIMITLESS))
     assert outcome.summary["errors"][0]["kind"] == "image_missing"
+    # Also after the job it is known that it ran so.
+    (told,) = [one.text for one in outcome.warnings if "No swap limit support" in one.text]
+    assert told.endswith("attempts run all the same (--allow-unenforced)")
 
 
 def test_a_task_whose_hosts_can_never_fit_is_refused_before_a_job_is_made(dataset):

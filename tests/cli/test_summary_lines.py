@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scorehost.cli.summary import summary_lines
 from scorehost.model.call import RoleUsage
-from scorehost.model.summary import Bounds, Counts, ErrorCount, Group, MetricSummary, Rank, Summary
+from scorehost.model.summary import Bounds, Counts, ErrorCount, Group, MetricSummary, Rank, Summary, Warned
 
 
 def group(**changes):
@@ -26,7 +26,7 @@ def group(**changes):
     return base.model_copy(update=changes)
 
 
-def lines(usage=None, isolation=None, **submissions):
+def lines(usage=None, more=None, **submissions):
     whole = dict(group())
     summary = Summary(
         **whole,
@@ -40,7 +40,7 @@ def lines(usage=None, isolation=None, **submissions):
         tasks={},
         submissions=submissions,
         usage=usage or {},
-        adapter_isolation=isolation,
+        **(more or {}),
         tags={},
         ranking=tuple(
             Rank(rank=place, submission=name, score=None, tasks=4)
@@ -57,7 +57,9 @@ def test_a_mean_stands_beside_its_n_its_bounds_and_the_counts():
 
 
 def test_errors_say_their_kind_their_blame_and_how_they_count():
-    assert lines(alice=group())[2] == "ERROR: engine_lost 1 (blame engine); 1 left out of the mean"
+    assert (
+        lines(alice=group())[2] == "ERROR: engine_lost 1 (blame engine); of 4 attempts 1 left out of the mean"
+    )
 
 
 def test_pass_at_k_shows_only_where_there_are_several_samples():
@@ -93,6 +95,57 @@ def test_what_each_role_used_stands_below_and_missing_counts_are_no_zeros():
     ]
 
 
+def test_of_several_kinds_of_error_each_says_how_many_count_how():
+    errors = (
+        ErrorCount(kind="submission_fault", blame="submission", count=3, as_lowest=3),
+        ErrorCount(kind="engine_lost", blame="engine", count=1, as_lowest=0),
+        ErrorCount(kind="adapter_timeout", blame="adapter", count=2, as_lowest=1),
+    )
+    shown = lines(alice=group(done=12, errors=errors, errors_as_lowest=4, errors_left_out=2))
+    assert shown[2].endswith(
+        "; of 12 attempts 4 counted as the lowest score (3 submission_fault, 1 adapter_timeout), "
+        "2 left out of the mean (1 engine_lost, 1 adapter_timeout)"
+    )
+
+
+def test_a_metric_says_beside_its_n_what_was_left_out():
+    metric = MetricSummary(
+        id="rmse", direction="minimize", aggregate="mean", value=0.25, n=2, left_out={"missing": 2, "text": 1}
+    )
+    shown = lines(alice=group(errors=(), metrics=(metric,)))
+    assert shown[-1] == "rmse (mean, minimize) 0.25, n 2; left out: 2 missing, 1 text"
+
+
+def test_warnings_stand_at_the_end_each_once_with_how_many_attempts_say_it():
+    told = (
+        Warned(text="b.zip.7z was skipped", count=1),
+        Warned(text="a row was left out", count=5, attempts=("a/s/1.1", "b/s/1.1", "c/s/1.1")),
+        Warned(text="its image has \x1b[31m", count=1, attempts=("d/s/1.1",)),
+    )
+    shown = lines(alice=group(), more={"warnings": told, "warnings_left_out": 7})
+    at = shown.index("")
+    assert shown[at + 1 :] == [
+        "10 warnings; none of them changed a verdict:",
+        "  b.zip.7z was skipped",
+        "  a row was left out (5 attempts: a/s/1.1, b/s/1.1, c/s/1.1 and 2 more)",
+        "  d/s/1.1: its image has \\x1b[31m",
+        "  … and 7 further ones in result.json of attempts",
+    ]
+
+
+def test_many_warnings_are_cut_and_say_where_the_others_are():
+    told = tuple(Warned(text=f"warning {number}", count=1) for number in range(25))
+    shown = lines(alice=group(), more={"warnings": told})
+    assert shown[-1] == "  … and 5 more in summary.json"
+
+
+def test_adapters_without_a_user_of_their_own_are_told():
+    usage = {"judge": RoleUsage(calls=1, tries=1)}
+    for who, told in (("none", True), ("nobody", False)):
+        shown = lines(usage=usage, more={"adapter_isolation": who})
+        assert any("adapter_isolation: none" in line for line in shown) is told
+
+
 def test_tokens_that_nobody_told_are_unknown_and_not_0():
     usage = {
         "judge": RoleUsage(calls=2, tries=2, unknown=2, seconds=0.5),
@@ -118,5 +171,7 @@ def test_errors_that_the_work_can_have_provoked_stand_beside_the_mean():
 def test_that_adapters_ran_as_this_user_is_said():
     usage = {"judge": RoleUsage(calls=1, tries=1, input_tokens=1, output_tokens=1, seconds=0.5)}
     told = "adapter_isolation: none (programs that play roles run as this user)"
-    assert told in lines(usage=usage, isolation="none")
-    assert not any("adapter_isolation" in line for line in lines(usage=usage, isolation="someone"))
+    assert told in lines(usage=usage, more={"adapter_isolation": "none"})
+    assert not any(
+        "adapter_isolation" in line for line in lines(usage=usage, more={"adapter_isolation": "someone"})
+    )

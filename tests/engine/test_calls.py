@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
 import anyio
 import pytest
 from contract_kit import tar_of
-from fake_daemon import GONE, INFO, VERSION, UnixListener, answer, daemon, proxy
+from fake_daemon import (
+    GONE,
+    INFO,
+    VERSION,
+    UnixListener,
+    answer,
+    background,
+    daemon,
+    proxy,
+    read_request,
+)
 
 import scorehost
 from scorehost.engine.container_config import container_config
@@ -65,6 +76,32 @@ async def ask(tmp_path, script, work):
     path = tmp_path / "s"
     async with daemon(path, script), open_engine(f"unix://{path}") as engine:
         return await work(engine)
+
+
+async def test_a_machine_without_ipv6_says_so_once_and_is_then_not_asked_for_it(tmp_path):
+    words = "open /proc/sys/net/ipv6/conf/all/disable_ipv6: no such file or directory"
+    bodies = []
+
+    async def serve(stream):
+        async with stream:
+            method, target, body = await read_request(stream)
+            if target.partition("?")[0].endswith("/containers/create"):
+                bodies.append(json.loads(body)["HostConfig"]["Sysctls"])
+            script = Script(create=[answer(201, {"Id": "c"})], start=[answer(500, {"message": words})])
+            await stream.send(script(method, target))
+
+    spec = ContainerSpec("n", "i", ("true",), 1, {}, {}, (), "/", 1, 1, 1, 1)
+    async with (
+        UnixListener(tmp_path / "s") as listener,
+        background(listener.serve, serve),
+        open_engine(f"unix://{tmp_path}/s") as engine,
+    ):
+        for _ in range(2):
+            await engine.create(spec)
+            with pytest.raises(EngineRefused) as caught:
+                await engine.start("c")
+            assert "no IPv6; the next container is made without it" in caught.value.message
+    assert bodies == [{"net.ipv6.conf.all.disable_ipv6": "0"}, {}]
 
 
 @pytest.mark.parametrize("trouble", [None, BUSY, answer(503, {"message": "starting"})])

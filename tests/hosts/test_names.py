@@ -32,14 +32,15 @@ def evaluate(inputs):
 """
 
 
-async def config_of(labels, **plan):
+async def config_of(labels, *, six=False, **plan):
+    plan = {"evaluator": True, **plan}
     async with MemoryEngine() as engine:
         engine.images.add("i", labels=labels)
-        blueprint = Blueprint(name="h", image="i", limits=Limits(), tmpfs_mb=16, evaluator=True, **plan)
+        blueprint = Blueprint(name="h", image="i", limits=Limits(), tmpfs_mb=16, **plan)
         spec = blueprint.container(
             image=await engine.image("i"), users=Users.fresh(), labels={}, workspace_bytes=0
         )
-    return container_config(spec, default_runtime="runc")
+    return container_config(spec, default_runtime="runc", loopback_six=six)
 
 
 @pytest.mark.parametrize(("labels", "made"), [({"scorehost.names": "own"}, False), ({}, True)])
@@ -49,6 +50,28 @@ async def test_the_engine_makes_no_network_only_for_an_image_that_says_that_it_r
     config = await config_of(labels)
     assert config["NetworkDisabled"] is not made
     assert config["HostConfig"]["NetworkMode"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("plan", "made"),
+    [
+        ({"evaluator": True}, False),
+        ({"evaluator": False, "gold": True}, False),
+        ({"evaluator": False, "gold": False}, True),
+    ],
+)
+async def test_where_there_is_no_gold_every_program_finds_localhost_in_a_file(plan, made):
+    config = await config_of({"scorehost.names": "own"}, **plan)
+    assert config["NetworkDisabled"] is not made
+    assert config["HostConfig"]["ExtraHosts"] == (["host:127.0.0.1"] if made else [])
+
+
+@pytest.mark.parametrize("six", [True, False])
+async def test_the_file_that_the_engine_writes_is_true_and_asks_nobody_for_long(six):
+    config = (await config_of({}, six=six))["HostConfig"]
+    assert config["ExtraHosts"] == ["host:127.0.0.1"]
+    assert config["Sysctls"] == ({"net.ipv6.conf.all.disable_ipv6": "0"} if six else {})
+    assert config["DnsOptions"] == ["timeout:1", "attempts:1", "ndots:0"]
 
 
 async def test_a_run_phase_with_a_network_has_it_whatever_its_image_says():

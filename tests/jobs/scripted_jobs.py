@@ -103,6 +103,7 @@ def make_result(
     phase=Phase.EVALUATE,
     metrics=None,
     digests=None,
+    warnings=(),
     role=None,
     agents=None,
 ) -> Result:
@@ -125,7 +126,7 @@ def make_result(
         score=score if kind is None else None,
         metrics=metrics or {},
         error=error,
-        warnings=(),
+        warnings=tuple(warnings),
         started_at="2026-11-30T07:45:12.000Z",
         finished_at="2026-11-30T07:45:13.500Z",
         timing={"evaluate": 1.0},

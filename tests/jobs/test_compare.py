@@ -324,3 +324,64 @@ def test_markdown_escapes_what_a_reason_holds(tmp_path, dataset):
     )
     text = comparison_markdown(compare_jobs(job(tmp_path, dataset), two))
     assert r"x\|y: \<b\>!\[\](u)\</b\> \`c\`" in text
+
+
+def test_checks_that_moved_are_told_by_id_where_no_verdict_moved(tmp_path, dataset):
+    def rows(**statuses):
+        return {"status": "FAIL", "checks": [{"id": k, "status": v} for k, v in statuses.items()]}
+
+    one = job(tmp_path, dataset, default=rows(x="PASS", y="FAIL", z="PASS"))
+    two = job(
+        tmp_path,
+        dataset,
+        {"d": rows(x="PASS", y="FAIL", w="SKIP")},
+        default=rows(x="FAIL", y="PASS", z="PASS"),
+    )
+    found = compare_jobs(one, two)
+    assert found.changes == ()
+    told = [(c.task_id, c.id, c.status_a, c.status_b, c.count) for c in found.checks]
+    swapped = [("x", "PASS", "FAIL"), ("y", "FAIL", "PASS")]
+    assert told == [
+        *((task, *moved, 1) for task in "abc" for moved in swapped),
+        ("d", "w", None, "SKIP", 1),
+        ("d", "z", "PASS", None, 1),
+    ]
+    assert (
+        "check x of a: PASS, then FAIL, in 1 pair, such as a/solution/1.1" in comparison_words(found).checks
+    )
+    assert "check x of a" in comparison_markdown(found)
+
+
+def test_a_check_that_moved_in_many_repeats_is_told_once(tmp_path):
+    dataset = some_tasks(tmp_path, "a")
+    first, then = ({"checks": [{"id": "x", "status": status}]} for status in ("PASS", "SKIP"))
+    one, two = (job(tmp_path, dataset, default=rows, repeat=5) for rows in (first, then))
+    (moved,) = compare_jobs(one, two).checks
+    assert (moved.count, moved.attempts) == (5, ("a/solution/1.1", "a/solution/1.2", "a/solution/1.3"))
+
+
+def test_declared_metrics_are_compared_over_the_pairs_in_which_both_have_a_number(tmp_path):
+    dataset = make_dataset(
+        tmp_path, *(make_task(tmp_path, name, metrics=(("m", "mean"),)) for name in "abcd")
+    )
+
+    def metrics(**values):
+        return {name: {"metrics": {"m": value}} for name, value in values.items()}
+
+    one = job(tmp_path, dataset, metrics(a=1, b=2, c=3, d="text"))
+    two = job(tmp_path, dataset, metrics(a=2, b=4, d=9))
+    found = compare_jobs(one, two)
+    (row,) = found.metrics
+    assert (row.id, row.n, row.left_out) == ("m", 2, 2)
+    assert (row.value_a, row.value_b, row.difference) == (1.5, 3.0, 1.5)
+    line = (
+        "metric m (mean, maximize): A 1.5, B 3, difference +1.5 (n 2 pairs; left out for want of a number: 2)"
+    )
+    assert line in comparison_words(found).figures
+
+
+def test_metrics_of_jobs_that_cannot_be_compared_are_not_told(tmp_path):
+    dataset = make_dataset(tmp_path, make_task(tmp_path, "a", metrics=(("m", "mean"),)))
+    one = job(tmp_path, dataset, default={"metrics": {"m": 1}})
+    two = job(tmp_path, dataset, default={"metrics": {"m": 1}, "digests": scoring_digests(gold="other")})
+    assert compare_jobs(one, two).metrics == ()

@@ -236,7 +236,9 @@ def test_html_has_the_tables_and_charts_of_the_job(outcome):
         "Mean score by tag, with bounds",
     ]
     assert "1 PASS, 1 FAIL, 1 ERROR of 3" in page.text
-    assert sum(tag == "table" for tag, _ in page.tags) == 7  # facts, 3 groups, metrics, errors, attempts
+    assert (
+        sum(tag == "table" for tag, _ in page.tags) == 8
+    )  # facts, 3 groups, metrics, errors, warnings, attempts
 
 
 @pytest.mark.parametrize("writer", WRITERS)

@@ -30,6 +30,7 @@ around = st.binary(max_size=30)
 @given(values, st.text(st.characters(codec="utf-8"), max_size=20))
 @example('p@ss w/ö"\\rd%1!', "")
 @example("\n----PRIVATE\nKEY----\n", "")
+@example("pass\t wor \nd", "")
 def test_every_form_of_a_value_is_masked(value, before):
     value = value.strip()
     masker = Masker([value])

@@ -86,7 +86,9 @@ def test_h14_a_host_that_cannot_be_made_is_in_no_mean_and_no_zero(place):
     # 4 of 4 that were scored; had the lost one counted, it would be 0.8, which is what the lower bound says.
     assert (outcome.summary["mean_score"], outcome.summary["n"]) == (1.0, 4)
     assert outcome.summary["bounds"] == {"lower": 0.8, "upper": 1.0}
-    assert outcome.summary["errors"] == [{"kind": "start_failed", "blame": "environment", "count": 1}]
+    assert outcome.summary["errors"] == [
+        {"kind": "start_failed", "blame": "environment", "count": 1, "as_lowest": 0}
+    ]
 
 
 async def by_answer_all_right(context):

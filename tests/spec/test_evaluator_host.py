@@ -29,6 +29,20 @@ def test_without_a_map_they_are_used_and_nothing_is_said(folder):
     assert folder.load().warnings == ()
 
 
+def test_an_image_beside_the_recipe_that_is_taken_instead_is_said(folder):
+    folder.task("evaluation: {docker_image: other:1}\n")
+    folder.write("tasks/one/environment/evaluate.Dockerfile", "FROM a:1\n")
+    (warning,) = folder.load().warnings
+    assert warning.startswith("one: evaluation.docker_image is not used, since environment/evaluate.Docker")
+
+
+def test_a_recipe_of_a_run_phase_that_there_is_not_is_said(folder):
+    folder.write("tasks/one/environment/Dockerfile", "FROM a:1\n")
+    (warning,) = folder.load().warnings
+    assert "there is no run.py" in warning
+    assert "environment/evaluate.Dockerfile" in warning
+
+
 def test_an_ignore_file_of_a_build_context_is_said_to_have_no_effect(folder):
     folder.write("tasks/one/environment/evaluate.Dockerfile", "FROM a:1\n")
     folder.write("tasks/one/environment/.dockerignore", "secret\n")

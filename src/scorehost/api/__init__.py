@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from scorehost.model.audit import AuditFinding, AuditReport
     from scorehost.model.failure import Blame
     from scorehost.model.finding import Finding
+    from scorehost.model.summary import Warned
     from scorehost.runs.attempt_logs import AttemptLog, Wanted
     from scorehost.scoring.asked import ScoreAsked
     from scorehost.scoring.rescore.moved import Move, Rescored
@@ -96,6 +97,7 @@ _WHERE = {
     "Move": "scorehost.scoring.rescore.moved",
     "Rescored": "scorehost.scoring.rescore.moved",
     "Row": "scorehost.jobs.outcome",
+    "Warned": "scorehost.model.summary",
     "Watch": "scorehost.jobs.outcome",
 }
 
@@ -124,6 +126,7 @@ __all__ = [
     "TaskLine",
     "Trial",
     "Wanted",
+    "Warned",
     "Watch",
     "Watched",
     "Words",

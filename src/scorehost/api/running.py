@@ -123,6 +123,7 @@ async def conducted(
     """One job of any kind, in what its kind opens for it; with a way out. As `run`."""
     stop = stop or anyio.Event()
     job_ids: list[str] = []
+    said: list[str] = []
     outcome: JobOutcome | None = None
 
     hurry = anyio.Event()
@@ -130,9 +131,11 @@ async def conducted(
         async with task_group() as group:
             way_out = _WayOut(group.cancel_scope)
             group.start_soon(way_out.watch, stop, hurry, job_ids)
-            async with kind.begin(asked, running, functools.partial(_say, watch)) as sitting:
+            async with kind.begin(asked, running, functools.partial(_say, watch, said)) as sitting:
                 way_out.sitting = sitting
-                outcome = await run_job(kind, sitting, running, watch, stop=stop, begun=job_ids.append)
+                outcome = await run_job(
+                    kind, sitting, running, watch, stop=stop, begun=job_ids.append, said=said
+                )
                 way_out.ended.set()
             group.cancel_scope.cancel()
     if outcome is None:
@@ -168,5 +171,8 @@ class _WayOut:
             self.sitting.give_up()
 
 
-def _say(watch: Watch, text: str) -> None:
-    watch(JobEvent("image" if text.startswith(_SLOW) else "warning", fields={"text": text}))
+def _say(watch: Watch, said: list[str], text: str) -> None:
+    slow = text.startswith(_SLOW)
+    if not slow:
+        said.append(text)
+    watch(JobEvent("image" if slow else "warning", fields={"text": text}))

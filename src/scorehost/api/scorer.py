@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import anyio
+import structlog
 from anyio.abc import TaskGroup
 
 from scorehost.aio.threads import in_thread
@@ -28,12 +29,15 @@ from scorehost.model.failure import Failure
 from scorehost.model.ids import SUBMISSION_NAME, AttemptKey
 from scorehost.model.order import Order
 from scorehost.model.result import Result, Status
+from scorehost.model.spelling import near
 from scorehost.runs.draft import take_back
 from scorehost.runs.reader import read_checks
+from scorehost.runs.warned import WARNING
 from scorehost.spec.dataset import Dataset, Task
 from scorehost.submissions.sample import Content, Sample
 
 T = TypeVar("T")
+_log = structlog.get_logger(__name__)
 FORGET_SECONDS = 600.0  # for contents that no attempt links any more
 
 
@@ -51,6 +55,11 @@ class Scored:
     error: Failure | None
     result: Result
     folder: Path | None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was left out, cut or taken instead in this attempt, a sentence each."""
+        return self.result.warnings
 
 
 @dataclass(slots=True)
@@ -178,8 +187,7 @@ class Scorer:
     def _task(self, task_id: str) -> Task:
         task = self.dataset.tasks.get(task_id)
         if task is None:
-            known = ", ".join(list(self.dataset.tasks)[:10])
-            raise UsageError(f"There is no task {task_id!r}.", hint=f"There are: {known}")
+            raise UsageError(f"There is no task {task_id!r}.", hint=near(task_id, self.dataset.tasks))
         if task_id not in self._fit:
             if misfits := never_fit([task], self.dataset, self._resources.info):
                 raise UsageError(misfits[0].text, hint=misfits[0].hint)
@@ -214,7 +222,7 @@ class Scorer:
                 there = await self._settled(lambda: files.enter_context(laid_out(sample, self._folder)))
                 try:
                     order = Order(key, Work(task, there))
-                    result = await score_attempt(self._resources, order, target, _untold)
+                    result = await score_attempt(self._resources, order, target, _logged)
                 finally:
                     await self._settled(files.close)
             return await self._settled(lambda: self._taken(result, target))
@@ -257,5 +265,7 @@ def _asked_while_scored(task: Task, dataset: Dataset) -> list[str]:
     return [name for name in names if name in bound and "evaluate" in bound[name].phases]
 
 
-def _untold(_kind: str, _fields: Mapping[str, Any]) -> None:
-    return
+def _logged(kind: str, fields: Mapping[str, Any]) -> None:
+    """Nobody watches the events of a scorer; what one warns of goes to the log."""
+    if kind == WARNING:
+        _log.warning(str(fields.get("text")))

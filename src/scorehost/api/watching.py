@@ -40,6 +40,11 @@ class Watched:
     tasks: Mapping[str, Path]
     files: Mapping[str, tuple[int, int]]
 
+    @property
+    def cut(self) -> bool:
+        """Whether there may be more files than are watched."""
+        return len(self.files) >= MOST
+
 
 def snapshot(asked: ScoreAsked, out: Path) -> Watched:
     """All files that bear on the job, but those of jobs in `out`, as they are now (plain blocking code).

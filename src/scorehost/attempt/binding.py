@@ -19,6 +19,7 @@ from scorehost.model import json
 from scorehost.model.check import CheckRow
 from scorehost.model.failure import Phase, failure
 from scorehost.model.result import Status
+from scorehost.model.verdicts import contradiction
 from scorehost.spec.task import Output
 from scorehost_sdk.returned import Rejected
 from scorehost_sdk.verdict import Rows, Rules, bound
@@ -59,12 +60,14 @@ def bind(value: Any, output: Output, *, task: Path, told: Sequence[Any] = ()) ->
         kind = "result_too_large" if problem.kind == "result_too_large" else "invalid_result"
         raise AttemptFailed(failure(Phase.EVALUATE, kind, problem.text)) from None
     checks = _modelled(rows)
+    statuses = [row.status for row in checks.rows]
+    contrary = contradiction(verdict.status, verdict.score, output.score_range, statuses, output.direction)
     return Verdict(
         status=_STATUSES[verdict.status],
         score=verdict.score,
         metrics=verdict.metrics,
         checks=checks.rows,
-        warnings=checks.warnings,
+        warnings=((contrary, *checks.warnings) if contrary else checks.warnings),
     )
 
 

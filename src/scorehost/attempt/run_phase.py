@@ -47,6 +47,7 @@ class RunPhase:
     taken: Taken | None = None
     host: HostUsage | None = None
     log: bytes = b""
+    log_cut: bool = False  # something of it is missing
     digest: str = ""
 
 
@@ -94,7 +95,8 @@ async def carry_out(
         return run.taken
     finally:
         run.host = production.usage
-        run.log = production.log.content() if production.log is not None else b""
+        if production.log is not None:
+            run.log, run.log_cut = production.log.content(), production.log.truncated
         with anyio.CancelScope(shield=True):
             await in_thread(functools.partial(_removed, staging), resources.files)
 

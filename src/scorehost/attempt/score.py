@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
 import traceback
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 from scorehost.aio.threads import in_thread
 from scorehost.attempt.agents import AttemptAgents
@@ -22,11 +17,12 @@ from scorehost.attempt.blueprints import (
     named_blueprints,
     run_blueprint,
 )
-from scorehost.attempt.digests import TaskTrees, scoring_digests
+from scorehost.attempt.digests import scoring_digests
 from scorehost.attempt.inputs import evaluator_inputs
 from scorehost.attempt.layout import laid_out
+from scorehost.attempt.progress import Emit, Progress
 from scorehost.attempt.resources import Resources
-from scorehost.attempt.run_phase import RunPhase, carry_out
+from scorehost.attempt.run_phase import carry_out
 from scorehost.attempt.work import WorkOrder
 from scorehost.errors import (
     AttemptFailed,
@@ -48,52 +44,16 @@ from scorehost.model.check import CheckRow
 from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Failure, Phase, failure, is_agents
 from scorehost.model.ids import utc_now
-from scorehost.model.result import Digests, HostUsage, Result, Status, axes
+from scorehost.model.result import Digests, Result, Status, axes
 from scorehost.runs.drafting import Drafting, drafting
 from scorehost.runs.private import result_salt
 from scorehost.submissions.intake import Taken, take_in
 from scorehost.submissions.sample import Sample
 
-Emit = Callable[[str, Mapping[str, Any]], None]
 SHARED = (
     "not isolated: run phase and scoring shared one container (evaluate_host.isolated: false), so what run.py"
     " did there could have reached gold and verdict"
 )
-
-
-@dataclass(slots=True)
-class _Progress:
-    """What is known of an attempt so far: a failure at any point still tells all of it."""
-
-    order: WorkOrder
-    emit: Emit
-    shelter: KeptHosts | None = None
-    started_at: str = field(default_factory=utc_now)
-    phase: Phase = Phase.PREPARE
-    timing: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    warnings: list[str] = field(default_factory=list)
-    trees: TaskTrees | None = None
-    taken: Taken | None = None
-    hosts: tuple[HostUsage, ...] = ()
-    told: list[Any] = field(default_factory=list)  # rows of checks that counted at once
-    agents: AttemptAgents | None = None
-    run: RunPhase = field(default_factory=RunPhase)
-
-    def enter(self, phase: Phase) -> None:
-        if phase is not Phase.CLEANUP:  # what failed, failed before
-            self.phase = phase
-        self.emit("phase", {"phase": phase.value})
-
-    def spent(self, phase: str, seconds: float) -> None:
-        self.timing[phase] += seconds
-
-    @contextmanager
-    def timed(self, phase: str) -> Iterator[None]:
-        begun = time.monotonic()
-        try:
-            yield
-        finally:
-            self.spent(phase, time.monotonic() - begun)
 
 
 async def score(resources: Resources, order: WorkOrder, folder: Path, emit: Emit) -> Result:
@@ -127,7 +87,7 @@ async def score(resources: Resources, order: WorkOrder, folder: Path, emit: Emit
 async def _scored(
     resources: Resources, order: WorkOrder, folder: Path, emit: Emit, shelter: KeptHosts | None
 ) -> Result:
-    progress = _Progress(order, emit, shelter)
+    progress = Progress(order, emit, shelter)
     async with drafting(resources.writer, folder, resources.masker) as draft:
         if resources.agents is not None and order.work.task.spec.agent_profiles:
             progress.agents = AttemptAgents(
@@ -162,14 +122,14 @@ async def _scored(
         return await draft.publish(lambda: (_result(resources, progress, verdict, error), checks))
 
 
-def _told(progress: _Progress) -> tuple[CheckRow, ...]:
+def _told(progress: Progress) -> tuple[CheckRow, ...]:
     """The checks of an evaluation without a verdict: what it had told by then."""
     checks = bind_told(progress.told, task=progress.order.work.task.folder)
     progress.warnings += checks.warnings
     return checks.rows
 
 
-async def _engines(resources: Resources, progress: _Progress, trouble: EngineError) -> Failure:
+async def _engines(resources: Resources, progress: Progress, trouble: EngineError) -> Failure:
     """Whose failure it is that the engine did not do what was asked about the attempt's containers.
 
     While it answers otherwise, and submitted code has run in one of them, that has clogged its container.
@@ -189,7 +149,7 @@ async def _engines(resources: Resources, progress: _Progress, trouble: EngineErr
     )
 
 
-def _internal(resources: Resources, progress: _Progress, draft: Drafting, defect: Exception) -> Failure:
+def _internal(resources: Resources, progress: Progress, draft: Drafting, defect: Exception) -> Failure:
     # Its text may quote gold: it is kept with the attempt, which is private, and nowhere else.
     trace = "".join(traceback.format_exception(defect)).encode("utf-8", "backslashreplace")
     draft.write("logs/scorehost.log", resources.masker().data(trace))
@@ -197,7 +157,7 @@ def _internal(resources: Resources, progress: _Progress, draft: Drafting, defect
     return failure(progress.phase, "internal", text)
 
 
-async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -> Verdict:
+async def _verdict(resources: Resources, progress: Progress, draft: Drafting) -> Verdict:
     order = progress.order
     task, profiles = order.work.task, resources.dataset.profiles
     progress.enter(Phase.PREPARE)
@@ -229,9 +189,12 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
         layout = laid_out(task.spec, taken)
 
     def keep(name: str, outcome: ExecResult) -> None:
-        for stream, data in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
+        for stream, data, cut in (
+            ("stdout", outcome.stdout, outcome.stdout_truncated),
+            ("stderr", outcome.stderr, outcome.stderr_truncated),
+        ):
             if data:
-                _keep_log(resources, progress, draft, f"logs/{name}.{stream}.log", data)
+                _keep_log(resources, progress, draft, f"logs/{name}.{stream}.log", data, cut=cut)
 
     cargo = Cargo(
         gold=trees.gold,
@@ -268,14 +231,15 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
     finally:
         progress.hosts = evaluation.hosts
         if evaluation.log is not None:
-            _keep_log(resources, progress, draft, "logs/evaluator.log", evaluation.log.content())
+            log, cut = evaluation.log.content(), evaluation.log.truncated
+            _keep_log(resources, progress, draft, "logs/evaluator.log", log, cut=cut)
     progress.enter(Phase.COLLECT)
     with progress.timed("collect"):
         verdict = bind(value, task.spec.evaluation.output, task=task.folder, told=progress.told)
         if name := await in_thread(lambda: trees.changed(task), resources.files):
             text = f"{name} of the task changed on disk while the attempt ran"
             raise AttemptFailed(failure(Phase.COLLECT, "changed_input", text))
-    progress.warnings += verdict.warnings
+    progress.judged(verdict)
     if progress.agents is not None:
         why = progress.agents.must_not_pass(verdict.status, evaluation.misread)
         if why is not None:
@@ -283,7 +247,7 @@ async def _verdict(resources: Resources, progress: _Progress, draft: Drafting) -
     return verdict
 
 
-async def _run(resources: Resources, progress: _Progress, draft: Drafting, site: Site) -> None:
+async def _run(resources: Resources, progress: Progress, draft: Drafting, site: Site) -> None:
     """The run phase, which has ended and left nothing alive when this returns."""
     progress.enter(Phase.RUN)
     if not resources.dataset.profiles.evaluate_host.isolated:
@@ -300,14 +264,18 @@ async def _run(resources: Resources, progress: _Progress, draft: Drafting, site:
         )
     finally:
         if progress.run.log:
-            _keep_log(resources, progress, draft, "logs/run.log", progress.run.log)
+            _keep_log(resources, progress, draft, "logs/run.log", progress.run.log, cut=progress.run.log_cut)
     end = progress.run.end
     if end is not None and end.status == "failed":
         progress.warnings.append(f"the run phase failed, and what it had published was scored: {end.why}")
     progress.enter(Phase.PREPARE)
 
 
-def _keep_log(resources: Resources, progress: _Progress, draft: Drafting, path: str, data: bytes) -> None:
+def _keep_log(
+    resources: Resources, progress: Progress, draft: Drafting, path: str, data: bytes, *, cut: bool
+) -> None:
+    if cut:
+        progress.cut.append(path)
     masker = resources.masker()
 
     def write() -> None:
@@ -321,7 +289,7 @@ def _keep_log(resources: Resources, progress: _Progress, draft: Drafting, path: 
     draft.post(write)
 
 
-async def _linked(resources: Resources, progress: _Progress, draft: Drafting) -> Taken:
+async def _linked(resources: Resources, progress: Progress, draft: Drafting) -> Taken:
     """What is scored, as files of the draft: what the run phase made, else what was handed in."""
     order, stop = progress.order, threading.Event()
 
@@ -351,7 +319,7 @@ async def _taken_in(resources: Resources, order: WorkOrder, source: Sample, draf
 
 
 def _result(
-    resources: Resources, progress: _Progress, verdict: Verdict | None, error: Failure | None
+    resources: Resources, progress: Progress, verdict: Verdict | None, error: Failure | None
 ) -> Result:
     order, masker, run = progress.order, resources.masker(), progress.run
     if error is not None:  # it may have an engine's or a registry's words
@@ -385,7 +353,7 @@ def _result(
         metrics=metrics,
         limit=None if run.end is None else run.end.limit,
         error=error,
-        warnings=tuple(masker.text(warning) for warning in progress.warnings),
+        warnings=tuple(masker.text(warning) for warning in progress.said),
         started_at=progress.started_at,
         finished_at=utc_now(),
         timing={name: round(seconds, 4) for name, seconds in progress.timing.items()},

@@ -70,6 +70,8 @@ def report_of(
         complete=all(one.status == "complete" for one in jobs),
         exit_status=_status(jobs, found.findings),
         message="\n".join(one.message for one in jobs if one.message),
+        warnings=outcome.warnings,
+        warnings_left_out=outcome.summary.get("warnings_left_out", 0),
     )
     write_atomic(outcome.folder / REPORT, dump(report.model_dump(mode="json")))
     if report.complete and report.exit_status in (0, 1) and not _needed(asked.staged, report):

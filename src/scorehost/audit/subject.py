@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from scorehost.model.json import BadJson, parse
+from scorehost.submissions.locating import located
+from scorehost.submissions.odd import Odd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,7 +89,7 @@ def subject_of(task: Task) -> Subject:
     files: dict[str, File] = {}
     for artifact in task.spec.artifacts:
         if task.solution is not None:
-            for path, file in _present(task.solution, artifact):
+            for path, file in _present(task.solution, artifact, task.spec.artifacts):
                 content = file.read_bytes()
                 files[path] = File(path, content, artifact, language_of(path, artifact, content))
         elif artifact.kind == "file":
@@ -138,8 +140,12 @@ def defined(content: bytes) -> tuple[Name, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _present(root: Path, artifact: Artifact) -> Iterator[tuple[str, Path]]:
-    top = root / artifact.path
+def _present(root: Path, artifact: Artifact, artifacts: tuple[Artifact, ...]) -> Iterator[tuple[str, Path]]:
+    """Files of an artifact by the path that is declared for them, wherever in `root` an attempt finds it."""
+    found = located(artifact, artifacts, str(root), Odd())
+    if found is None:
+        return
+    top = root.joinpath(*found.path)
     if artifact.kind == "file":
         if _regular(top):
             yield artifact.path, top
@@ -151,7 +157,7 @@ def _present(root: Path, artifact: Artifact) -> Iterator[tuple[str, Path]]:
             path = Path(folder, name)
             count += 1
             if _regular(path) and count <= MAX_FILES:
-                yield path.relative_to(root).as_posix(), path
+                yield f"{artifact.path}/{path.relative_to(top).as_posix()}", path
 
 
 def _regular(path: Path) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scorehost.cli.stdout import write
 from scorehost.cli.text import count, typed, visible
+from scorehost.cli.warned import told_lines
 from scorehost.model.json import dump
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def audit_lines(report: AuditReport) -> Iterator[str]:
             yield f"    … and {len(found) - _SHOWN} more in audit.json"
     if report.findings:
         yield ""
+    yield from told_lines(report.warnings, report.warnings_left_out, "audit.json")
     yield from map(visible, _sums(report))
     yield visible(f"audit  {typed(report.folder)}  ({_size(report)})")
 

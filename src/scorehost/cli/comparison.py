@@ -49,6 +49,7 @@ def _lines(comparison: Comparison) -> list[str]:
         lines.append(f"{len(comparison.changes)} of {count(comparison.n_pairs, 'pair')} moved")
         lines += columns([_change(one) for one in comparison.changes[:SHOWN]], _CHANGES)
         lines += _more(len(comparison.changes))
+    lines += words.checks
     return [*lines, *words.regressions]
 
 

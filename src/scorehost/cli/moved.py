@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from scorehost.cli.outcome import document, show
 from scorehost.cli.stdout import write
 from scorehost.cli.tables import columns
-from scorehost.cli.text import count, score_text, visible
+from scorehost.cli.text import count, score_text, typed, visible
 from scorehost.model.json import dump
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def show_rescored(rescored: Rescored, *, as_json: bool) -> None:
         write(dump({**document(outcome), **more}))
         return
     show(outcome, as_json=False)
-    write("\n".join(["", *_lines(rescored)]) + "\n")
+    write("\n".join(["", *_lines(rescored), *_more(rescored)]) + "\n")
 
 
 def _lines(rescored: Rescored) -> list[str]:
@@ -44,8 +45,19 @@ def _lines(rescored: Rescored) -> list[str]:
     shown = rescored.moved[:SHOWN]
     lines = [head, told, *columns([_cells(move) for move in shown], _HEAD)]
     if len(rescored.moved) > len(shown):
-        lines.append(f"… and {len(rescored.moved) - len(shown)} more; `scorehost compare` lists all")
+        lines.append(f"… and {len(rescored.moved) - len(shown)} more; `scorehost compare` lists them all")
     return lines
+
+
+def _more(rescored: Rescored) -> list[str]:
+    """The command that holds checks and metrics against each other, too."""
+    place = rescored.outcome.folder
+    parent = place.parent / rescored.parent
+    if not parent.is_dir():  # it was named by a folder elsewhere
+        return []
+    return [
+        visible(f"checks and metrics: {shlex.join(('scorehost', 'compare', typed(parent), typed(place)))}")
+    ]
 
 
 def _stand(number: int) -> str:

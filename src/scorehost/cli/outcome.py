@@ -13,6 +13,7 @@ from scorehost.cli.stdout import write
 from scorehost.cli.summary import summary_lines
 from scorehost.cli.tables import attempt_lines
 from scorehost.cli.text import score_text, typed, visible
+from scorehost.cli.warned import warned_of
 from scorehost.model.json import dump
 
 if TYPE_CHECKING:
@@ -50,12 +51,14 @@ def show_one(outcome: JobOutcome) -> None:
         lines.append(f"{status}  {score}{visible(row.reason)}".rstrip())
         if row.error is not None and row.error.hint:
             lines.append(visible(f"  {row.error.hint}"))
+        said = warned_of(outcome.warnings, str(row.key))
+        lines += [visible(f"  warning: {text}") for text in said]
         lines.append(visible(f"  {typed(outcome.folder / 'attempts' / row.key.folder)}"))
     if not outcome.rows:
         lines.append("not scored")
     if outcome.message:
         lines.append(visible(outcome.message, keep="\n"))
-    lines += _go_on(outcome)
+    lines += [*_why(outcome), *_go_on(outcome)]
     write("\n".join(lines) + "\n")
 
 
@@ -101,11 +104,27 @@ def _go_on(outcome: JobOutcome) -> list[str]:
     return [visible(f"go on      scorehost run --resume {shlex.quote(typed(outcome.folder))}")]
 
 
+def _why(outcome: JobOutcome) -> list[str]:
+    """The commands that tell more of what did not PASS: a reason alone is often no more than a check's id."""
+    row = next((row for status in ("FAIL", "ERROR") for row in outcome.rows if row.status == status), None)
+    if row is None:
+        return []
+    job, key = shlex.quote(typed(outcome.folder)), row.key
+    words = ["scorehost", "logs", typed(outcome.folder), key.task_id]
+    if sum(one.key.task_id == key.task_id for one in outcome.rows) > 1:
+        words += ["--submission", key.submission, "--sample", str(key.sample), "--repeat", str(key.repeat)]
+    lines = [f"logs       {shlex.join(words)}"]
+    if row.status == "FAIL":
+        lines.append(f"why        scorehost report {job} --format md --private")
+    return [visible(one) for one in lines]
+
+
 def _foot(outcome: JobOutcome) -> list[str]:
     lines = [
         "",
         visible(f"job        {typed(outcome.folder)}  ({outcome.status})"),
         f"root hash  {outcome.root_hash}",
+        *_why(outcome),
         *_go_on(outcome),
     ]
     if outcome.message:

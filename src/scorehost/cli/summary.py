@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorehost.cli.tables import columns
 from scorehost.cli.text import count, score_text, visible
+from scorehost.cli.warned import told_lines
 from scorehost.model.call import RoleUsage
 from scorehost.model.summary import Group, Summary
 
@@ -35,7 +36,9 @@ def summary_lines(content: Mapping[str, Any]) -> list[str]:
         lines.append("not isolated: scored in the run phase's own container (evaluate_host.isolated: false)")
     if summary.adapter_isolation == "none" and summary.usage:
         lines.append("adapter_isolation: none (programs that play roles run as this user)")
-    return lines + [visible(_used(role, usage)) for role, usage in summary.usage.items()]
+    lines += [visible(_used(role, usage)) for role, usage in summary.usage.items()]
+    told = told_lines(summary.warnings, summary.warnings_left_out, "summary.json")
+    return [*lines, "", *told] if told else lines
 
 
 def _used(role: str, usage: RoleUsage) -> str:
@@ -81,19 +84,7 @@ def _cells(name: str, group: Group) -> tuple[str, ...]:
 
 def _remarks(group: Group) -> Iterable[str]:
     if group.errors:
-        kinds = ", ".join(f"{error.kind} {error.count} (blame {error.blame})" for error in group.errors)
-        how = [
-            f"{number} {what}"
-            for number, what in (
-                (
-                    group.errors_as_lowest,
-                    f"counted as the {_ENDS[group.direction]} score{_provoked(group)}",
-                ),
-                (group.errors_left_out, "left out of the mean"),
-            )
-            if number
-        ]
-        yield f"ERROR: {kinds}" + (f"; {', '.join(how)}" if how else "")
+        yield _errors(group)
     if group.scored:
         yield f"SCORED {group.scored}: a score, and nothing that passes or fails"
     if group.direction == "minimize":
@@ -107,4 +98,32 @@ def _remarks(group: Group) -> Iterable[str]:
         yield f"agreement of repeats {group.agreement:.4g}"
     for metric in group.metrics:
         value = "undefined" if metric.value is None else score_text(metric.value)
-        yield f"{metric.id} ({metric.aggregate}, {metric.direction}) {value}, n {metric.n}"
+        others = ", ".join(f"{number} {kind}" for kind, number in metric.left_out.items())
+        left_out = f"; left out: {others}" if others else ""
+        yield f"{metric.id} ({metric.aggregate}, {metric.direction}) {value}, n {metric.n}{left_out}"
+
+
+def _errors(group: Group) -> str:
+    """Every kind of ERROR with its blame, and how many of which count how in the mean."""
+    kinds = ", ".join(f"{error.kind} {error.count} (blame {error.blame})" for error in group.errors)
+    known = all(error.as_lowest is not None for error in group.errors)
+    lowest = [(error.kind, error.as_lowest or 0) for error in group.errors]
+    others = [(error.kind, error.count - (error.as_lowest or 0)) for error in group.errors]
+    several = len(group.errors) > 1
+    how = [
+        f"{number} {what}" + (f" ({_numbers(parts)})" if known and several else "")
+        for number, what, parts in (
+            (
+                group.errors_as_lowest,
+                f"counted as the {_ENDS[group.direction]} score{_provoked(group)}",
+                lowest,
+            ),
+            (group.errors_left_out, "left out of the mean", others),
+        )
+        if number
+    ]
+    return f"ERROR: {kinds}" + (f"; of {count(group.done, 'attempt')} {', '.join(how)}" if how else "")
+
+
+def _numbers(parts: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{number} {kind}" for kind, number in parts if number)

@@ -62,5 +62,10 @@ def _cells(row: Row) -> tuple[str, ...]:
         row.status,
         score_text(row.score),
         f"{row.seconds:.1f}",
-        row.reason,
+        " ".join(part for part in (row.reason, marked(row.warnings)) if part),
     )
+
+
+def marked(warnings: int) -> str:
+    """That an attempt has warnings, which stand below the table; "" for none."""
+    return f"({count(warnings, 'warning')})" if warnings else ""

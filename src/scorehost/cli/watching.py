@@ -36,7 +36,8 @@ def watch(first: api.ScoreAsked, out: Path, once: Callable[[api.ScoreAsked], int
             status = tell(error, verbose=False)
         if status == _INTERRUPTED:
             return status
-        click.echo(f"watching {count(len(before.files), 'file')}; Ctrl-C ends it", err=True)
+        only = " (there are more, which are not watched)" if before.cut else ""
+        click.echo(f"watching {count(len(before.files), 'file')}{only}; Ctrl-C ends it", err=True)
         try:
             changed = api.wait_for_change(before)
         except KeyboardInterrupt:

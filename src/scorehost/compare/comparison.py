@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorehost.compare.checks import MovedChecks, moved_checks
 from scorehost.compare.differences import MustAgree, differences, unknown_inputs
 from scorehost.compare.figures import PairedScores
+from scorehost.compare.metrics import compared_metrics
 from scorehost.compare.pairs import Matched, Pair, match
 from scorehost.compare.scoring_inputs import of_other_formats
 from scorehost.errors import UsageError
 from scorehost.model.comparison import Change, Comparison, Figures, Regressions, Side
 from scorehost.model.direction import best_end, better
+from scorehost.model.spelling import some
 from scorehost.runs.reason import reason
 
 if TYPE_CHECKING:
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from scorehost.runs.reading import ReadJob
 
 FELL = 1e-9  # what a mean may fall by rounding alone
-_NAMED = 5
 
 
 def compare_jobs(
@@ -49,13 +51,14 @@ def compare_jobs(
     by_task = scores.tasks()
     figures = scores.figures(by_task)
     told = comparable or allow_mismatch
+    checks = moved_checks(a, b, matched.pairs)
     return Comparison(
         a=_side(a),
         b=_side(b),
         comparable=comparable,
         mismatch_allowed=allow_mismatch and not comparable,
         differences=found,
-        notes=tuple(_notes(a, b, matched, figures if told else None)),
+        notes=tuple(_notes(a, b, matched, figures if told else None, checks)),
         n_pairs=len(matched.pairs),
         only_in_a=tuple(map(str, matched.only_a)),
         only_in_b=tuple(map(str, matched.only_b)),
@@ -63,6 +66,9 @@ def compare_jobs(
         regressions=_regressions(a, b, matched, figures if told else None),
         tasks=by_task,
         changes=tuple(_change(pair, private=private) for pair in matched.pairs if _moved(pair)),
+        checks=checks.changes,
+        checks_left_out=checks.left_out,
+        metrics=compared_metrics(a, b, matched.pairs) if told else (),
     )
 
 
@@ -78,33 +84,43 @@ def _side(job: ReadJob) -> Side:
     )
 
 
-def _notes(a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | None) -> list[str]:
+def _notes(
+    a: ReadJob, b: ReadJob, matched: Matched, figures: Figures | None, checks: MovedChecks
+) -> list[str]:
     notes = []
     for side, job in (("A", a), ("B", b)):
         if job.status not in ("complete", "invalidated"):
             planned = job.record.plan.planned
             notes.append(f"{side} is {job.status}: {len(job.attempts)} of {planned} attempts")
         if job.damaged:
-            shown = "; ".join(job.damaged[:_NAMED])
-            some = (
+            shown = some(job.damaged, between="; ")
+            damaged = (
                 "1 damaged attempt, which is"
                 if len(job.damaged) == 1
                 else f"{len(job.damaged)} damaged attempts, which are"
             )
-            notes.append(f"{side} has {some} left out: {shown}")
+            notes.append(f"{side} has {damaged} left out: {shown}")
+        notes += [f"{side}: {text}" for text in job.faults]
+    if checks.unread:
+        where = f"{_pairs(len(checks.unread))}: {some(checks.unread)}"
+        notes.append(f"checks of A or of B cannot be read, so they are not compared, in {where}")
     if unknown := unknown_inputs(matched.pairs):
-        shown = ", ".join(unknown[:_NAMED])
+        shown = some(unknown)
         notes.append(f"what scored them is unknown in one of the jobs for {_tasks(len(unknown))}: {shown}")
     if old := of_other_formats(matched.pairs):
         notes.append(
             f"whether gold, task.yaml and limits are the same is unknown for {_tasks(len(old))}, since one of"
-            f" the jobs has results of the first format: {', '.join(old[:_NAMED])}"
+            f" the jobs has results of the first format: {some(old)}"
         )
     if figures is not None and figures.mcnemar.n > figures.n_tasks:
         notes.append(
             "McNemar's test takes samples as independent, and some tasks have several: trust the interval"
         )
     return notes
+
+
+def _pairs(count: int) -> str:
+    return "1 pair" if count == 1 else f"{count} pairs"
 
 
 def _tasks(count: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from scorehost.model.comparison import Difference
+from scorehost.model.spelling import some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,7 +31,6 @@ _SETTINGS: dict[str, tuple[str, Callable[[Result], str | None]]] = {
     "runtime": ("OCI runtime", lambda result: result.versions.runtime),
     "architecture": ("architecture", lambda result: result.versions.architecture),
 }
-_SHOWN = 3
 
 MustAgree = Callable[["ReadJob", "ReadJob", "Sequence[tuple[Attempt, Attempt]]"], "tuple[Difference, ...]"]
 """What a kind of job says of two of its jobs, over the attempts that they share"""
@@ -89,7 +89,7 @@ def _settings(pairs: Iterable[Pair]) -> list[Difference]:
 
 
 def _some(values: set[str | None]) -> str:
-    return ", ".join(sorted(str(value) for value in values)[:_SHOWN])
+    return some(sorted(str(value) for value in values))
 
 
 def _subjects(pairs: Iterable[Pair]) -> list[Difference]:

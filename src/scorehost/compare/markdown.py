@@ -27,6 +27,8 @@ def comparison_markdown(comparison: Comparison) -> str:
     if words.figures:
         lines += ["", "## Figures", "", *_bullets(words.figures), "", *_tasks(comparison)]
     lines += ["", "## What changed", "", *_changes(comparison)]
+    if words.checks:
+        lines += ["", *_bullets(words.checks)]
     if words.regressions:
         lines += ["", *_bullets(words.regressions)]
     return "\n".join(lines) + "\n"

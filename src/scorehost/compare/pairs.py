@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from scorehost.errors import UsageError
-from scorehost.model.spelling import near
+from scorehost.model.spelling import near, some
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from scorehost.model.ids import AttemptKey
     from scorehost.runs.reading import Attempt, ReadJob
     from scorehost.runs.scored import Scored
-
-_NAMED = 5  # damaged attempts that a hint names
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +101,11 @@ def _nothing(a: ReadJob, b: ReadJob) -> UsageError:
             if job.damaged:
                 hint = (
                     f"{side} ({job.folder.job_id}) has no attempt that is sound; damaged:"
-                    f" {'; '.join(job.damaged[:_NAMED])}."
+                    f" {some(job.damaged, between='; ')}."
                 )
     if ours and theirs and not set(ours) & set(theirs):
         hint = (
-            f"A has the submissions {', '.join(ours[:5])}; B has {', '.join(theirs[:5])}. "
+            f"A has the submissions {some(ours)}; B has {some(theirs)}. "
             f"Say which belong together: --pair {ours[0]}={theirs[0]}."
         )
     return UsageError("No attempt of the one job has a partner in the other.", hint=hint)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scorehost.report.numbers import UNDEFINED, figure, signed, span
 
 if TYPE_CHECKING:
-    from scorehost.model.comparison import Comparison, Difference, Figures, Side
+    from scorehost.model.comparison import Comparison, Difference, Figures, MetricComparison, Side
 
 MISMATCH = (
     "MISMATCH ALLOWED: A and B were scored by different inputs. "
@@ -27,11 +27,15 @@ UNTOLD_ALLOWED = (
     "under two keys (gold.key). What differs between their numbers may be the measure."
 )
 _TASKS = 5
+_CHECKS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A comparison in lines: what stands first is said first. `verdict` and `unmatched` may be empty."""
+    """A comparison in lines: what stands first is said first. `verdict` and `unmatched` may be empty.
+
+    `checks` are those that moved.
+    """
 
     sides: tuple[str, str]
     differences: tuple[str, ...]
@@ -39,6 +43,7 @@ class Words:
     unmatched: str
     verdict: str
     figures: tuple[str, ...]
+    checks: tuple[str, ...]
     regressions: tuple[str, ...]
 
 
@@ -51,7 +56,8 @@ def comparison_words(comparison: Comparison) -> Words:
         notes=comparison.notes,
         unmatched=_unmatched(comparison),
         verdict=_verdict(comparison),
-        figures=() if figures is None else tuple(_figure_lines(figures)),
+        figures=() if figures is None else (*_figure_lines(figures), *map(_metric, comparison.metrics)),
+        checks=tuple(_check_lines(comparison)),
         regressions=tuple(_regression_lines(comparison)),
     )
 
@@ -111,6 +117,25 @@ def _figure_lines(figures: Figures) -> list[str]:
             f"{figures.errors_as_lowest_b} in B; pairs left out for any other ERROR: {figures.left_out}"
         )
     return lines
+
+
+def _metric(one: MetricComparison) -> str:
+    left_out = f"; left out for want of a number: {one.left_out}" if one.left_out else ""
+    values = f"A {figure(one.value_a)}, B {figure(one.value_b)}, difference {signed(one.difference)}"
+    return (
+        f"metric {one.id} ({one.aggregate}, {one.direction}): {values} (n {_many(one.n, 'pair')}{left_out})"
+    )
+
+
+def _check_lines(comparison: Comparison) -> list[str]:
+    shown = comparison.checks[:_CHECKS]
+    lines = [
+        f"check {one.id} of {one.task_id}: {one.status_a or 'absent'}, then {one.status_b or 'absent'}, in "
+        f"{_many(one.count, 'pair')}, such as {one.attempts[0]}"
+        for one in shown
+    ]
+    more = len(comparison.checks) - len(shown) + comparison.checks_left_out
+    return [*lines, f"{more} more checks moved; --format json lists them"] if more else lines
 
 
 def _unmatched(comparison: Comparison) -> str:

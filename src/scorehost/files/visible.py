@@ -5,8 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 
-# Control, format (bidi overrides among them), surrogate, line and paragraph separators, unassigned.
-_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Cn"})
+# Control, format (bidi overrides among them), surrogate, private use (a font decides what it shows), line and
+# paragraph separators, unassigned.
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Cn"})
 _SHORT = frozenset("\t\n\r")  # these alone have letters of their own in Python
 
 

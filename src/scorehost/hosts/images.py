@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import anyio
 
@@ -14,7 +15,7 @@ from scorehost.aio.threads import in_thread
 from scorehost.engine.door import Engine, EngineInfo, Image
 from scorehost.errors import AttemptFailed, EngineRefused, EngineTimeout, NotFound, UsageError
 from scorehost.files.atomic import FULL, make_folder
-from scorehost.files.scratch import scratch
+from scorehost.files.scratch import temporary_place
 from scorehost.hosts import labels
 from scorehost.hosts.fitness import Looked
 from scorehost.hosts.platforms import HINT as PLATFORM_HINT
@@ -172,9 +173,10 @@ class Images:
         except UsageError as error:
             raise _failed("image_build_failed", error.message, error.hint) from error
         except OSError as error:
-            if error.errno in FULL:
-                text = f"there is no room for the build context of {recipe.dockerfile}: {error.strerror}"
-                hint = "Make room among the temporary files, or set TMPDIR to another folder."
+            place = temporary_place()
+            if error.errno in FULL or str(error.filename).startswith(f"{place}/scorehost-context-"):
+                text = f"no room for the build context of {recipe.dockerfile} in {place}: {error.strerror}"
+                hint = "Make room there, or set TMPDIR to another folder."
                 raise _failed("image_build_failed", text, hint) from error
             text = f"a file for {recipe.dockerfile} cannot be read: {error.strerror}: {error.filename}"
             raise _failed("image_build_failed", text, "See that the recipe's folder is readable.") from error
@@ -202,8 +204,8 @@ class Images:
         make_folder(self._logs)
         log = self._logs / f"build-{digest[:24]}.log"
         try:
-            with scratch("context") as folder:
-                context = folder / "context.tar"
+            with TemporaryDirectory(prefix="scorehost-context-") as folder:
+                context = Path(folder) / "context.tar"
                 await in_thread(lambda: recipe.write_context(context), self._files)
                 await self._engine.build(
                     context,

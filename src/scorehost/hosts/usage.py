@@ -15,6 +15,7 @@ _MEMORY_V1 = "/sys/fs/cgroup/memory/memory.max_usage_in_bytes"
 _CPU_V1 = "/sys/fs/cgroup/cpuacct/cpuacct.usage"
 _MEMORY_V2 = "/sys/fs/cgroup/memory.peak"
 _CPU_V2 = "/sys/fs/cgroup/cpu.stat"
+_SWAP_V1 = "/sys/fs/cgroup/memory/docker/{}/memory.memsw.max_usage_in_bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,18 @@ async def read_usage(engine: Engine, container: str, user: int, *, running: bool
 
 
 def local_peak(container: str) -> int | None:
-    """The peak memory of a host in bytes, where this machine has its control group; else None."""
+    """The peak of what a host's limit counts, in bytes, where this machine has its control group; else None.
+
+    Under cgroup v1 the limit counts what was swapped out, too.
+    """
     local = _local(container)
-    return None if local is None else local.peak_memory_bytes
+    if local is None or local.peak_memory_bytes is None:
+        return None
+    try:
+        swapped = int(Path(_SWAP_V1.format(container)).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        swapped = 0
+    return max(local.peak_memory_bytes, swapped)
 
 
 def killed_for_memory(container: str) -> int:

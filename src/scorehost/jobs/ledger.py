@@ -25,6 +25,7 @@ from scorehost.runs.reader import (
 from scorehost.runs.reason import one_line, reason
 from scorehost.runs.scored import Scored, scored
 from scorehost.runs.tally import CallTally
+from scorehost.runs.warned import WARNING, WarningTally, said_in
 from scorehost.spec.own_secrets import own_masker
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class Ledger:
         self._reasons: dict[AttemptKey, str] = {}  # of those that are not PASS
         self._digests: dict[str, ScoringDigests] = {}  # by their JSON
         self.calls = CallTally()  # of agents, also those before the job was resumed
+        self.warned = WarningTally()  # the same of warnings; those of attempts are in it while these stand
+        self._may_go: dict[AttemptKey, tuple[str, ...]] = {}  # warnings of those that may be tried again
 
     def event(
         self,
@@ -89,7 +92,7 @@ class Ledger:
         """
         told = self._told(fields)
         self._writer.post(self._line(kind, key, told), self._failed, lazy=lazy)
-        self.calls.note(kind, str(key), told)
+        self._note(kind, key, told)
         self._watch(JobEvent(kind, key, told if shown is None else shown))
 
     async def durably(
@@ -103,8 +106,12 @@ class Ledger:
         """The same for an event that survives a power cut when this returns. Raises DiskTrouble."""
         told = self._told(fields)
         await self._settled(self._lines(self._line(kind, key, told)))
-        self.calls.note(kind, str(key), told)
+        self._note(kind, key, told)
         self._watch(JobEvent(kind, key, told if shown is None else shown))
+
+    def _note(self, kind: str, key: AttemptKey | None, told: Mapping[str, Any]) -> None:
+        self.calls.note(kind, str(key), told)
+        self.warned.note(kind, None if key is None else str(key), told)
 
     async def flush(self) -> None:
         """Waits until every line is written. Raises the DiskTrouble of the first that could not be."""
@@ -145,7 +152,13 @@ class Ledger:
 
     def warn(self, text: str, key: AttemptKey | None = None) -> None:
         """Journals and shows a warning."""
-        self.event("warning", key, {"text": text})
+        self.event(WARNING, key, {"text": text})
+
+    def was_said(self, text: str) -> None:
+        """Journals a warning that the watcher was told before there was a journal."""
+        told = self._told({"text": text})
+        self._writer.post(self._line(WARNING, None, told), self._failed)
+        self._note(WARNING, None, told)
 
     def emitter(self, key: AttemptKey) -> Callable[[str, Mapping[str, Any]], None]:
         """The `emit` of one attempt. It never raises: a full disk ends the job instead of a clean-up."""
@@ -191,6 +204,9 @@ class Ledger:
         why = await self._settled(steps())
         self.moved_at = self._clock.now()
         self.done[order.key] = one
+        self.warned.of_attempt(str(order.key), said_in(result))
+        if result.error is not None and result.error.retryable:
+            self._may_go[order.key] = said_in(result)
         if why:
             self._reasons[order.key] = why
         self._watch(JobEvent("attempt_finished", order.key, {"row": self.row(one)}))
@@ -199,6 +215,7 @@ class Ledger:
     def found(self, order: Order[Any], result: Result) -> None:
         """An attempt was finished before: in an earlier sitting, or by the job that the result names."""
         self.done[order.key] = self._kept(order, result)
+        self.warned.of_attempt(str(order.key), said_in(result))
         if result.job_id != self.folder.job_id:
             self.carried[order.key] = result.job_id
 
@@ -239,6 +256,7 @@ class Ledger:
         self.done.pop(order.key, None)
         self.carried.pop(order.key, None)
         self._reasons.pop(order.key, None)
+        self.warned.take_back(str(order.key), self._may_go.pop(order.key, ()))
         kept = self.folder.tries(order.key) / str(number)
         told = self._told({"number": number, **fields})
         line = self._line(kind, order.key, told)
@@ -259,6 +277,7 @@ class Ledger:
             seconds=one.seconds,
             reason=self._reasons.get(one.key, ""),
             error=one.error,
+            warnings=one.warnings,
         )
 
     def _why(self, one: Scored, reader: Reader) -> str:

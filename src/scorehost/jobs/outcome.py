@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from scorehost.model.failure import Failure
     from scorehost.model.ids import AttemptKey
     from scorehost.model.result import Status
+    from scorehost.model.summary import Warned
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One attempt as tables show it; `reason` holds nothing private unless the job ran with `private`."""
+    """One attempt as tables show it; `reason` holds nothing private unless the job ran with `private`.
+
+    `warnings` is how many its result has.
+    """
 
     key: AttemptKey
     status: Status
@@ -24,6 +28,7 @@ class Row:
     seconds: float
     reason: str
     error: Failure | None = None
+    warnings: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,9 @@ Watch = Callable[[JobEvent], None]
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """The end of a job. `summary` is what summary.json holds."""
+    """The end of a job. `summary` is what summary.json holds, `warnings` what it left out, ignored or took
+    instead: each text once.
+    """
 
     job_id: str
     folder: Path
@@ -53,3 +60,4 @@ class JobOutcome:
     root_hash: str
     exit_status: int
     message: str = ""  # why it stopped early, with what to do; empty when it ran to its end
+    warnings: tuple[Warned, ...] = ()

@@ -18,7 +18,7 @@ from scorehost.jobs.checks import check_runner, check_running, check_unchanged
 from scorehost.jobs.exit_status import exit_status, nothing_could_run
 from scorehost.jobs.kind import A, W
 from scorehost.jobs.ledger import Ledger
-from scorehost.jobs.outcome import JobOutcome, Watch
+from scorehost.jobs.outcome import JobEvent, JobOutcome, Watch
 from scorehost.jobs.plan import Desk, Plan
 from scorehost.jobs.resume import parse_rerun, take_stock
 from scorehost.jobs.schedule import End, Pace, Schedule
@@ -26,6 +26,7 @@ from scorehost.jobs.scoring import Clock, JobPlace, SystemClock, Upcoming
 from scorehost.jobs.summary import mixed_tasks, summarise
 from scorehost.model.ids import utc_now
 from scorehost.model.json import dump
+from scorehost.model.spelling import some
 from scorehost.runs.folder import (
     JobFolder,
     find_job,
@@ -34,15 +35,16 @@ from scorehost.runs.folder import (
     point_latest,
 )
 from scorehost.runs.index import index_job
-from scorehost.runs.journal import FILE, History, line_hash, open_journal, read_history
+from scorehost.runs.journal import FILE, History, line_hash, open_journal, read_history, repairs
 from scorehost.runs.provoked import Provoked, provoked
 from scorehost.runs.reader import SUMMARY_FILE
 from scorehost.runs.record import JobRecord, PlanRecord
 from scorehost.runs.sweep import sweep
+from scorehost.runs.warned import WARNING
 from scorehost.runs.writer import Writer, open_writer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from scorehost.jobs.kind import Kind, Sitting
     from scorehost.jobs.running import Running
@@ -59,6 +61,7 @@ async def run_job(
     stop: anyio.Event,
     clock: Clock | None = None,
     begun: Callable[[str], None] = lambda _job_id: None,
+    said: Sequence[str] = (),
 ) -> JobOutcome:
     """Plans, runs and sums up one job; with `running.resume` goes on with one.
 
@@ -66,7 +69,7 @@ async def run_job(
     running attempts are cancelled. Whatever happens once attempts may start, summary.json and the last events
     are written. Raises InputError for what was asked wrongly, DiskTrouble when the job cannot even begin, and
     what opening raises: then a new job leaves no folder. The plan comes before any attempt. `begun` is told
-    the job's id when what scores is about to be opened.
+    the job's id when what scores is about to be opened; `said` are warnings that `watch` was told before.
     """
     time = clock or SystemClock()
     check_running(running)
@@ -89,7 +92,7 @@ async def run_job(
                 await writer.do(lambda: folder.write_record(record))
             with open_journal(folder.path, history) as journal:
                 ledger = Ledger(folder, journal, writer, watch, time, private=running.private)
-                ledger.calls = history.calls
+                ledger.calls, ledger.warned = history.calls, history.warned
                 ledger.metrics = {
                     task_id: tuple(metric.id for metric in task.metrics)
                     for task_id, task in plan.subject.tasks.items()
@@ -97,6 +100,10 @@ async def run_job(
                 job = _Job(kind, running, folder, record, plan, ledger, writer)
                 end = End("interrupted")
                 try:
+                    for text in said:
+                        ledger.was_said(text)
+                    for text in repairs(history):  # events of their own say so in the journal
+                        watch(JobEvent(WARNING, fields={"text": text}))
                     for text in warnings:
                         ledger.warn(text)
                     for what, fields in place.notes:
@@ -198,6 +205,7 @@ class _Job(Generic[A, W]):
             message=message,
             carried=len(self.ledger.carried),
             calls=self.ledger.calls,
+            warned=self.ledger.warned,
         )
         code = exit_status(
             self.running,
@@ -223,6 +231,7 @@ class _Job(Generic[A, W]):
             root_hash=self.ledger.journal.root_hash,
             exit_status=code,
             message=message,
+            warnings=summary.warnings,
         )
 
     async def _write(self, summary: Summary, code: int) -> None:
@@ -241,10 +250,10 @@ class _Job(Generic[A, W]):
             status: JobStatus = "interrupted" if end.why == "interrupted" else "incomplete"
             return status, end.message or "Some attempts ended without a result; go on with --resume."
         if self.ledger.calls.invalid:
-            shown = "; ".join(self.ledger.calls.invalid[:5])
+            shown = some(self.ledger.calls.invalid, between="; ")
             return "invalidated", f"Replies of agents were not made for this job: {shown}. Start a new job."
         if mixed:
-            shown = ", ".join(mixed[:5])
+            shown = some(mixed)
             return (
                 "invalidated",
                 f"Attempts of one task were scored by different inputs: {shown}. Start a new job.",

@@ -39,7 +39,9 @@ class Figures:
         direction = common(self._tasks[task_id].direction for task_id in task_ids)
         weights = self._weights(task_ids)
         counts = Counter(one.status for one in attempts)
-        errors = Counter((one.error.kind, one.error.blame.value) for one in attempts if one.error is not None)
+        failed = [(one, one.error) for one in attempts if one.error is not None]
+        errors = Counter((error.kind, error.blame.value) for _one, error in failed)
+        lowest = Counter((error.kind, error.blame.value) for one, error in failed if one.counts_as_lowest)
         as_lowest = sum(one.counts_as_lowest for one in attempts)
         left_out = sum(one.left_out for one in attempts)
         most = max((len(samples) for task in judged.values() for samples in task.values()), default=0)
@@ -48,7 +50,7 @@ class Figures:
             done=len(attempts),
             counts=Counts(PASS=counts["PASS"], FAIL=counts["FAIL"], ERROR=counts["ERROR"]),
             errors=tuple(
-                ErrorCount(kind=kind, blame=blame, count=count)
+                ErrorCount(kind=kind, blame=blame, count=count, as_lowest=lowest[kind, blame])
                 for (kind, blame), count in sorted(errors.items(), key=lambda item: (-item[1], item[0]))
             ),
             scored=counts["SCORED"],
@@ -100,16 +102,17 @@ class Figures:
                 declared[metric.id, metric.direction, metric.aggregate].add(task_id)
         rows = []
         for (name, direction, aggregate), owners in sorted(declared.items()):
-            values = [
-                one.metrics[name] for one in attempts if one.key.task_id in owners and name in one.metrics
-            ]
+            own = [one for one in attempts if one.key.task_id in owners]
+            values = [one.metrics[name] for one in own if name in one.metrics]
+            others = Counter(one.unusable[name] for one in own if name in one.unusable)
             rows.append(
                 MetricSummary(
                     id=name,
                     direction=direction,
                     aggregate=aggregate,
-                    value=_aggregated(values, aggregate),
+                    value=aggregated(values, aggregate),
                     n=len(values),
+                    left_out=dict(sorted(others.items())),
                 )
             )
         return tuple(rows)
@@ -221,7 +224,8 @@ def _agreement(cells: Cells) -> float | None:
     return same / total if total else None
 
 
-def _aggregated(values: Sequence[float], aggregate: str) -> float | None:
+def aggregated(values: Sequence[float], aggregate: str) -> float | None:
+    """The values as their metric says they are summed up; None when there is none."""
     if not values:
         return None
     if aggregate == "mean":

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scorehost.runs.record import JobRecord
     from scorehost.runs.scored import Scored
     from scorehost.runs.tally import CallTally
+    from scorehost.runs.warned import WarningTally
 
 
 @dataclass(slots=True)
@@ -39,6 +40,7 @@ def summarise(
     message: str = "",
     carried: int = 0,
     calls: CallTally | None = None,
+    warned: WarningTally | None = None,
 ) -> Summary:
     """The summary of a job in which `attempts` are finished, `carried` of them by an earlier job."""
     decided = provoked(attempts.values(), plan.subject.tasks)
@@ -71,6 +73,7 @@ def summarise(
         **dict(_group(figures, whole)),
         **dict(named),
         **({} if own is None else dict(own)),
+        **({} if warned is None else dict(warned.told())),
         kind=record.kind,
         job_id=record.job_id,
         name=record.asked.name,

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from scorehost.model.frozen import Frozen
+from scorehost.model.summary import Warned
 
 Level = Literal["defect", "error", "warning"]
 Role = Literal["solution", "empty", "wrong", "mutant", "attack"]
@@ -74,3 +75,5 @@ class AuditReport(Frozen):
     complete: bool
     exit_status: int = Field(description="0 sound, 1 defects, 2 nothing could run, 3 errors, 130 stopped")
     message: str = ""
+    warnings: tuple[Warned, ...] = Field((), description="of its job, as summary.json has them")
+    warnings_left_out: int = 0

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from scorehost.model.check import CheckStatus
 from scorehost.model.direction import GroupDirection
 from scorehost.model.frozen import Frozen
 from scorehost.model.result import Status
@@ -52,6 +53,36 @@ class Change(Frozen):
     score_a: float | None
     score_b: float | None
     reason: str
+
+
+class CheckChange(Frozen):
+    """A check that has another status in B than in A, in `count` pairs; None: the check is not there.
+
+    `attempts` are the first of these pairs, under the names of A.
+    """
+
+    task_id: str
+    id: str
+    status_a: CheckStatus | None
+    status_b: CheckStatus | None
+    count: int
+    attempts: tuple[str, ...]
+
+
+class MetricComparison(Frozen):
+    """A declared metric over the `n` pairs in which A and B have a number.
+
+    In `left_out` pairs one of them has none, or is an ERROR that is left out of means.
+    """
+
+    id: str
+    direction: Literal["maximize", "minimize"]
+    aggregate: Literal["mean", "median", "min", "max", "sum"]
+    n: int
+    left_out: int
+    value_a: float | None
+    value_b: float | None
+    difference: float | None
 
 
 class TaskComparison(Frozen):
@@ -142,3 +173,6 @@ class Comparison(Frozen):
     regressions: Regressions
     tasks: tuple[TaskComparison, ...]
     changes: tuple[Change, ...]
+    checks: tuple[CheckChange, ...] = Field((), description="those that moved, also where no verdict did")
+    checks_left_out: int = Field(0, description="further checks that moved and are not listed")
+    metrics: tuple[MetricComparison, ...] = Field((), description="none where figures are refused")

@@ -185,7 +185,7 @@ def _written(raw: bytes) -> tuple[bytes, int]:
                 for way in (piece, json.dumps(text, ensure_ascii=False)[1:-1].encode(), *spaces)
             ),
             *(b"(?i:" + re.escape(way) + b")" for way in (in_json, units)),
-            b"".join(b"%%(?i:%02x)" % byte for byte in piece),
+            b"".join(rb"(?:\+|%20)" if byte == ord(" ") else b"%%(?i:%02x)" % byte for byte in piece),
             b"".join(re.escape(b"\\" + piece[at : at + 1]) for at in range(len(piece))),
         }
         # The longest way first: a backslash before a sign belongs to it.

@@ -9,7 +9,7 @@ from pydantic import Field
 from scorehost.model.failure import Failure
 from scorehost.model.frozen import Frozen
 from scorehost.model.result import Status
-from scorehost.model.summary import Summary
+from scorehost.model.summary import Summary, Warned
 
 
 class ReportRow(Frozen):
@@ -30,6 +30,7 @@ class ReportRow(Frozen):
         description="rows of checks.json: id and status, the texts of public ones, of a private report all"
     )
     carried_from: str | None = Field(description="the job that scored it, where a rescore let it stand")
+    warnings: tuple[str, ...] = ()
 
 
 class ReportDocument(Frozen):
@@ -47,7 +48,12 @@ class ReportDocument(Frozen):
     planned: int
     unfinished: int
     damaged: tuple[str, ...]
+    faults: tuple[str, ...] = Field(
+        (), description="files of the job that are gone, cut or not those that its events tell of"
+    )
     private: bool
+    warnings: tuple[Warned, ...] = Field((), description="of the job and its attempts, each text once")
+    warnings_left_out: int = Field(0, description="further warnings, which stand with their attempts only")
     summary: Summary | None = Field(
         description="null when the job never came to its end, or attempts of it are damaged"
     )

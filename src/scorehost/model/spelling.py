@@ -1,9 +1,9 @@
-"""What a misspelt name may have meant."""
+"""Names in messages: what a misspelt one may have meant, and the first of many with the number of others."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 SHOWN = 5
 
@@ -16,5 +16,10 @@ def near(word: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, known, n=SHOWN, cutoff=0.5)
     if close:
         return "Did you mean " + ", ".join(close) + "?"
-    more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
-    return "Known: " + ", ".join(known[:SHOWN]) + more + "."
+    return f"Known: {some(known)}."
+
+
+def some(names: Sequence[str], *, between: str = ", ") -> str:
+    """The first few names, and how many more there are: nothing is cut without a word."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return between.join(names[:SHOWN]) + more

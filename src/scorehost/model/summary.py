@@ -22,11 +22,15 @@ class Counts(Frozen):
 
 
 class ErrorCount(Frozen):
-    """How many attempts are ERROR for one kind and blame."""
+    """How many attempts are ERROR for one kind and blame, and how many of them count as the lowest score.
+
+    The others are left out of the mean. `as_lowest` is None in summaries of earlier releases.
+    """
 
     kind: str
     blame: str
     count: int
+    as_lowest: int | None = None
 
 
 class Bounds(Frozen):
@@ -40,13 +44,32 @@ class Bounds(Frozen):
 
 
 class MetricSummary(Frozen):
-    """A declared metric over `n` attempts that returned it as a number; `value` None when none did."""
+    """A declared metric over `n` attempts that returned it as a number; `value` None when none did.
+
+    `left_out` counts attempts with a verdict that returned something else, by what that is.
+    """
 
     id: str
     direction: Literal["maximize", "minimize"]
     aggregate: Literal["mean", "median", "min", "max", "sum"]
     value: float | None
     n: int
+    left_out: dict[str, int] = Field(default_factory=dict)
+
+
+class Warned(Frozen):
+    """A warning that `count` attempts say, the first of which `attempts` names; the job's own names none."""
+
+    text: str
+    count: int
+    attempts: tuple[str, ...] = ()
+
+
+class WarningsTold(Frozen):
+    """Warnings of a job, each text once; `warnings_left_out` are further ones that are not listed."""
+
+    warnings: tuple[Warned, ...] = ()
+    warnings_left_out: int = 0
 
 
 class Group(Frozen):
@@ -128,6 +151,10 @@ class Summary(Group):
         description="scored in the run phases' own containers, not isolated",
     )
     message: str = Field("", description="why it stopped early, or what makes it invalid")
+    warnings: tuple[Warned, ...] = Field(
+        (), description="everything left out, ignored or taken instead, each text once; the job's own first"
+    )
+    warnings_left_out: int = Field(0, description="further warnings that are not listed")
     started_at: str
     finished_at: str
     tasks: dict[str, Group]

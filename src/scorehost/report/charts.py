@@ -20,6 +20,7 @@ _LINE, _LEFT, _WIDTH, _RIGHT, _LONGEST = 22, 230, 420, 260, 28
 def verdict_chart(groups: Mapping[str, Group]) -> str:
     """PASS, FAIL, SCORED and ERROR of each group as parts of one bar."""
     bars = []
+    title = f"Verdicts{_first(len(groups))}"
     for name, group in list(groups.items())[:SHOWN]:
         counts = {
             "PASS": group.counts.PASS,
@@ -35,13 +36,14 @@ def verdict_chart(groups: Mapping[str, Group]) -> str:
             x += width
         told = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
         bars.append((name, "".join(parts), f"{told or 'none'} of {group.planned}"))
-    return _chart("Verdicts", bars)
+    return _chart(title, bars)
 
 
 def mean_chart(groups: Mapping[str, Group], title: str) -> str:
     """The mean of each group as a bar, its bounds as a line over it; the worst first where there are many."""
     known = [(name, group) for name, group in groups.items() if group.mean_score is not None]
     if len(known) > SHOWN:
+        title += f" (the {SHOWN} worst of {len(known)}; the table has all)"
         known = sorted(known, key=_worst_first)[:SHOWN]
     if not known:
         return ""
@@ -69,6 +71,10 @@ def mean_chart(groups: Mapping[str, Group], title: str) -> str:
 def _worst_first(item: tuple[str, Group]) -> tuple[float, str]:
     mean = item[1].mean_score or 0.0
     return -mean if item[1].direction == "minimize" else mean, item[0]
+
+
+def _first(number: int) -> str:
+    return f" (the first {SHOWN} of {number}; the table has all)" if number > SHOWN else ""
 
 
 def _values(group: Group) -> Iterable[float]:

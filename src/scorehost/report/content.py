@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from scorehost.model.metrics import unusable_words
+from scorehost.model.summary import WarningsTold
+from scorehost.model.verdicts import contradiction
 from scorehost.runs.private import shown_check, shown_metrics
 from scorehost.runs.reader import BadFile
 from scorehost.runs.reason import reason
+from scorehost.runs.warned import made_again
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from scorehost.model.check import CheckRow
     from scorehost.model.failure import Failure
     from scorehost.model.ids import AttemptKey
-    from scorehost.model.result import Status
+    from scorehost.model.result import Result, Status
     from scorehost.model.summary import Summary
     from scorehost.runs.reading import Attempt, ReadJob
+    from scorehost.runs.scored import Scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,8 @@ class ReportedAttempt:
     metrics: Mapping[str, Any]
     checks: tuple[Mapping[str, Any], ...]
     carried_from: str | None
+    warnings: tuple[str, ...] = ()
+    kept_back: bool = False  # something of it is private, and not shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,9 @@ class Report:
     attempts: tuple[ReportedAttempt, ...]
     damaged: tuple[str, ...]
     private: bool
+    faults: tuple[str, ...] = ()  # of the job's own files
+    metrics: tuple[str, ...] = ()  # ids of all that its tasks declare
+    warned: WarningsTold = field(default_factory=WarningsTold)
 
     @property
     def unfinished(self) -> int:
@@ -68,17 +79,31 @@ class Report:
         """Why there is no summary."""
         if self.damaged and self.message:  # there was one
             return "There is no summary, since attempts are damaged."
+        if self.faults:
+            return f"There is no summary: {self.faults[0]}."
         return "The job never came to its end, so there is no summary."
 
     @property
     def sound(self) -> bool:
         """Whether the job came to its end, and nothing of it is missing, mixed or damaged."""
-        return self.status == "complete" and not self.damaged and not self.unfinished
+        whole = self.status == "complete" and not self.unfinished
+        return whole and not self.damaged and not self.faults
+
+    @property
+    def kept_back(self) -> str:
+        """What is not shown, and the command that shows it; "" when nothing is kept back."""
+        if self.private or not any(one.kept_back for one in self.attempts):
+            return ""
+        return (
+            "Texts of private checks and metrics that are not declared are left out; "
+            f"`scorehost report {self.job_id} --format html --private` shows them."
+        )
 
 
 def report_content(job: ReadJob, *, private: bool = False) -> Report:
     """Gathers a report; `private` lets in all metrics and the free text of private checks."""
     record = job.record
+    attempts = tuple(_attempt(job, one, private=private) for one in job.attempts)
     return Report(
         job_id=record.job_id,
         name=record.asked.name,
@@ -91,10 +116,32 @@ def report_content(job: ReadJob, *, private: bool = False) -> Report:
         planned=record.plan.planned,
         parent=None if record.parent is None else record.parent.job_id,
         summary=None if job.damaged else job.summary,
-        attempts=tuple(_attempt(job, one, private=private) for one in job.attempts),
+        attempts=attempts,
         damaged=job.damaged,
         private=private,
+        faults=job.faults,
+        metrics=tuple(sorted({metric.id for task in record.tasks.values() for metric in task.metrics})),
+        warned=_warned(job, attempts),
     )
+
+
+def _warned(job: ReadJob, attempts: Iterable[ReportedAttempt]) -> WarningsTold:
+    """From events and results: a job without a summary has them too, and one of an earlier release."""
+    tally = copy.deepcopy(job.history.warned)
+    for one, read in zip(attempts, job.attempts, strict=True):
+        tally.of_attempt(str(one.key), (*one.warnings, *made_again(read.result)))
+    return tally.told()
+
+
+def _said(job: ReadJob, result: Result, scored: Scored, rows: Iterable[CheckRow]) -> tuple[str, ...]:
+    """Its warnings; results of earlier releases lack what can be told from their other keys."""
+    task = job.record.tasks.get(scored.key.task_id)
+    statuses = [row.status for row in rows]
+    contrary = ""
+    if task is not None:
+        contrary = contradiction(result.status, result.score, task.score_range, statuses, task.direction)
+    words = [contrary] if contrary else []
+    return tuple(dict.fromkeys((*result.warnings, *words, *unusable_words(scored.unusable))))
 
 
 def _message(job: ReadJob) -> str:
@@ -110,6 +157,10 @@ def _message(job: ReadJob) -> str:
 
 def _attempt(job: ReadJob, one: Attempt, *, private: bool) -> ReportedAttempt:
     result, scored = one.result, job.scored(one)
+    rows = _checks(one)
+    checks = tuple(shown_check(row, private=private) for row in rows)
+    metrics = shown_metrics(result, scored, private=private)
+    whole = shown_metrics(result, scored, private=True)
     return ReportedAttempt(
         key=one.key,
         status=result.status,
@@ -119,9 +170,11 @@ def _attempt(job: ReadJob, one: Attempt, *, private: bool) -> ReportedAttempt:
         started_at=result.started_at,
         reason=reason(scored, one.checks, private=private),
         error=result.error,
-        metrics=shown_metrics(result, scored, private=private),
-        checks=tuple(shown_check(row, private=private) for row in _checks(one)),
+        metrics=metrics,
+        checks=checks,
         carried_from=one.carried_from,
+        warnings=_said(job, result, scored, rows),
+        kept_back=len(metrics) < len(whole) or any(row.visibility != "public" for row in rows),
     )
 
 

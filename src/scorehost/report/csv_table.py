@@ -14,14 +14,18 @@ if TYPE_CHECKING:
 _HEAD = (
     *("job_id", "task_id", "submission", "sample", "repeat", "status", "score", "seconds"),
     *("reason", "error_kind", "error_phase", "error_blame", "started_at", "carried_from"),
+    "warnings",
 )
+CELL = 32_000  # characters; a spreadsheet takes 32,767 in a cell
 # What makes a spreadsheet take text for a formula, full-width forms too (OWASP, "CSV Injection").
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠|")  # noqa: RUF001 - these are meant
 
 
 def csv_report(report: Report) -> bytes:
     """UTF-8 CSV (RFC 4180). Text that a spreadsheet would run as a formula gets an apostrophe in front."""
-    names = sorted({name for one in report.attempts for name in one.metrics if _is_number(one.metrics[name])})
+    # Those that tasks declare have a column also where no attempt returned a number.
+    returned = {name for one in report.attempts for name in one.metrics if _is_number(one.metrics[name])}
+    names = sorted(returned | set(report.metrics))
     phases = sorted({phase for one in report.attempts for phase in one.timing})
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n", quoting=csv.QUOTE_MINIMAL)
@@ -36,6 +40,8 @@ def csv_report(report: Report) -> bytes:
 def text(value: str) -> str:
     """`value` as a cell that stays text, without what acts on a terminal."""
     shown = visible(value, keep="\n\t\r")
+    if len(shown) > CELL:
+        shown = f"{shown[:CELL]}… ({len(shown) - CELL} more characters)"
     return f"'{shown}" if shown.lstrip(" \u00a0").startswith(_FORMULA) or shown.startswith("'") else shown
 
 
@@ -56,6 +62,7 @@ def _cells(report: Report, one: ReportedAttempt) -> list[str]:
         "" if error is None else error.blame.value,
         one.started_at,
         one.carried_from or "",
+        text("; ".join(one.warnings)),
     ]
 
 

@@ -30,7 +30,10 @@ def json_report(report: Report) -> bytes:
         planned=report.planned,
         unfinished=report.unfinished,
         damaged=report.damaged,
+        faults=report.faults,
         private=report.private,
+        warnings=report.warned.warnings,
+        warnings_left_out=report.warned.warnings_left_out,
         summary=report.summary,
         attempts=tuple(map(_attempt, report.attempts)),
     )
@@ -54,4 +57,5 @@ def _attempt(one: ReportedAttempt) -> ReportRow:
         metrics=dict(one.metrics),
         checks=tuple(dict(row) for row in one.checks),
         carried_from=one.carried_from,
+        warnings=one.warnings,
     )

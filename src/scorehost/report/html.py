@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scorehost.report import charts, rows
 from scorehost.report.html_text import escape
 from scorehost.runs.reason import one_line
+from scorehost.runs.warned import cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,6 +56,7 @@ def html_report(report: Report) -> bytes:
         f"<h1>{title}</h1>",
         *_facts(report),
         *_figures(report),
+        *_warnings(report),
         "<h2>Attempts</h2>",
         *_attempts(report),
         "</body>",
@@ -102,9 +104,18 @@ def _figures(report: Report) -> list[str]:
     return lines
 
 
+def _warnings(report: Report) -> list[str]:
+    told = rows.warning_rows(report.warned)
+    return ["<h2>Warnings</h2>", *_table(rows.WARNING_HEAD, told)] if told else []
+
+
 def _attempts(report: Report) -> Iterable[str]:
-    extra = [_checks(one) for one in report.attempts]
+    extra = [_said(one) + _checks(one) for one in report.attempts]
     return _table(rows.ATTEMPT_HEAD, rows.attempt_rows(report), extra=extra)
+
+
+def _said(one: ReportedAttempt) -> str:
+    return "".join(f"<div>warning: {escape(cut(text))}</div>" for text in one.warnings)
 
 
 def _checks(one: ReportedAttempt) -> str:

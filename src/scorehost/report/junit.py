@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 BODY = 16_384  # characters of what one case tells
+VALUE = 1_024  # characters of a property
 
 
 def junit_report(report: Report) -> bytes:
@@ -27,6 +28,9 @@ def junit_report(report: Report) -> bytes:
     for one in report.attempts:
         by_submission.setdefault(one.key.submission, []).append(one)
     suites = [_suite(report, name, by_submission[name]) for name in sorted(by_submission)]
+    if suites:  # once: what the job itself has to say, and what is not shown
+        own = [f"warning: {one.text}" for one in report.warned.warnings if not one.attempts]
+        _printed(suites[0], [*own, report.kept_back] if report.kept_back else own)
     if not report.sound:
         suites.append(_unsound(report))
     for name in ("tests", "failures", "errors"):
@@ -89,6 +93,7 @@ def _case(report: Report, one: ReportedAttempt) -> ET.Element:
     elif one.status == "FAIL":
         lines = [_line(row) for row in one.checks if row.get("status") in ("FAIL", "ERROR")]
         _told(case, "failure", "FAIL", one.reason, "\n".join(lines) or one.reason)
+    _printed(case, [f"warning: {text}" for text in one.warnings])
     return case
 
 
@@ -104,7 +109,9 @@ def _unsound(report: Report) -> ET.Element:
         suite, "testcase", {"classname": "scorehost", "name": "the job is complete", "time": "0"}
     )
     text = f"the job is {report.status}: {len(report.attempts)} of {report.planned} attempts"
-    _told(case, "error", report.status, text, "\n".join((text, report.message, *report.damaged)))
+    _told(
+        case, "error", report.status, text, "\n".join((text, report.message, *report.faults, *report.damaged))
+    )
     return suite
 
 
@@ -126,10 +133,16 @@ def _told(case: ET.Element, tag: str, kind: str, message: str, body: str) -> Non
     element.text = clean(_cut(body.strip()))
 
 
-def _cut(body: str) -> str:
+def _printed(parent: ET.Element, lines: Sequence[str]) -> None:
+    """What servers show beside a case or a suite without taking it for a failure."""
+    if lines:
+        ET.SubElement(parent, "system-out").text = clean(_cut("\n".join(lines)))
+
+
+def _cut(body: str, most: int = BODY) -> str:
     """A server keeps thousands of them: the whole text is in the job."""
     return (
-        body if len(body) <= BODY else f"{body[:BODY]}\n… {len(body) - BODY} more characters are in the job"
+        body if len(body) <= most else f"{body[:most]}\n… {len(body) - most} more characters are in the job"
     )
 
 
@@ -138,7 +151,9 @@ def _properties(parent: ET.Element, values: Mapping[str, str]) -> None:
         return
     holder = ET.SubElement(parent, "properties")
     for name, value in values.items():
-        ET.SubElement(holder, "property", {"name": clean(name), "value": clean(value)})
+        ET.SubElement(
+            holder, "property", {"name": clean(_cut(name, VALUE)), "value": clean(_cut(value, VALUE))}
+        )
 
 
 def _fails(attempts: Sequence[ReportedAttempt]) -> int:

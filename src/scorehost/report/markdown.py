@@ -37,8 +37,10 @@ def markdown_report(report: Report) -> bytes:
                 "",
                 "## Errors",
                 "",
-                *table(rows.ERROR_HEAD, rows.error_rows(summary), right=("count",)),
+                *table(rows.ERROR_HEAD, rows.error_rows(summary), right=right),
             ]
             lines += ["", rows.error_rule(summary)]
+    if said := rows.warning_rows(report.warned):
+        lines += ["", "## Warnings", "", *table(rows.WARNING_HEAD, said, right=right)]
     lines += ["", "## Attempts", "", *table(rows.ATTEMPT_HEAD, rows.attempt_rows(report), right=right)]
     return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")

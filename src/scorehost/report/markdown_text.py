@@ -10,13 +10,14 @@ from scorehost.runs.reason import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+CELL = 600  # characters of a cell or fact: a warning is cut at 500 before, a reason at 200
 # What CommonMark and tables give a meaning to within a line; `&` and `<` begin HTML, `@` and `#` a mention.
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~&@$])")
 
 
 def plain(text: str) -> str:
     """`text` on one line with every mark escaped."""
-    return _MARKS.sub(r"\\\1", one_line(text))
+    return _MARKS.sub(r"\\\1", one_line(text, CELL))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> list[str]:

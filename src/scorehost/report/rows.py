@@ -9,13 +9,16 @@ from scorehost.report.numbers import figure, span
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from scorehost.model.summary import Group, Summary
-    from scorehost.report.content import Report
+    from scorehost.model.summary import Group, Summary, Warned, WarningsTold
+    from scorehost.report.content import Report, ReportedAttempt
 
 GROUP_HEAD = ("done", "PASS", "FAIL", "ERROR", "mean", "n", "bounds", "pass@1", "agreement")
 ATTEMPT_HEAD = ("task", "submission", "sample", "status", "score", "seconds", "reason")
-METRIC_HEAD = ("metric", "how", "value", "n")
-ERROR_HEAD = ("kind", "blame", "count")
+METRIC_HEAD = ("submission", "metric", "how", "value", "n", "left out")
+WARNING_HEAD = ("count", "warning", "attempts")
+EVERY = "(all)"
+ERROR_HEAD = ("kind", "blame", "count", "as the lowest score")
+DAMAGED = 50  # damaged attempts that are named
 RIGHT = frozenset(
     {
         "done",
@@ -28,6 +31,7 @@ RIGHT = frozenset(
         "seconds",
         "value",
         "count",
+        "as the lowest score",
         "pass@1",
         "agreement",
     }
@@ -47,12 +51,16 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("scorehost", report.scorehost),
         ("message", report.message),
     ]
+    found += [("files", text) for text in report.faults]
     isolation = None if report.summary is None else report.summary.adapter_isolation
     if isolation is not None:
         found.append(
             ("adapters ran as", "this user (adapter_isolation: none)" if isolation == "none" else isolation)
         )
-    found += [("damaged, left out", text) for text in report.damaged]
+    found.append(("not shown", report.kept_back))
+    found += [("damaged, left out", text) for text in report.damaged[:DAMAGED]]
+    if len(report.damaged) > DAMAGED:
+        found.append(("damaged, left out", f"{len(report.damaged) - DAMAGED} more; --format json has all"))
     return [(name, value) for name, value in found if value]
 
 
@@ -82,16 +90,53 @@ def _group(group: Group) -> tuple[str, ...]:
 
 
 def metric_rows(summary: Summary) -> list[tuple[str, ...]]:
-    """The declared metrics over the whole job."""
+    """The declared metrics of each submission, then over all where there are several."""
+    rows = [row for name, group in summary.submissions.items() for row in _metrics(name, group)]
+    return rows if len(summary.submissions) == 1 else rows + _metrics(EVERY, summary)
+
+
+def _metrics(name: str, group: Group) -> list[tuple[str, ...]]:
     return [
-        (one.id, f"{one.aggregate}, {one.direction}", figure(one.value), str(one.n))
-        for one in summary.metrics
+        (
+            name,
+            one.id,
+            f"{one.aggregate}, {one.direction}",
+            figure(one.value),
+            str(one.n),
+            left_out(one.left_out),
+        )
+        for one in group.metrics
     ]
+
+
+def left_out(kinds: Mapping[str, int]) -> str:
+    """`2 missing, 1 text`; "" for none."""
+    return ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+
+
+def warning_rows(told: WarningsTold) -> list[tuple[str, ...]]:
+    """Each warning once, with how many attempts say it and the first of them."""
+    rows: list[tuple[str, ...]] = [
+        (str(one.count) if one.attempts else "", one.text, _first(one)) for one in told.warnings
+    ]
+    if told.warnings_left_out:
+        rows.append(
+            (str(told.warnings_left_out), "further warnings, which are in result.json of attempts", "")
+        )
+    return rows
+
+
+def _first(one: Warned) -> str:
+    more = one.count - len(one.attempts)
+    return ", ".join(one.attempts) + (f" and {more} more" if one.attempts and more else "")
 
 
 def error_rows(summary: Summary) -> list[tuple[str, ...]]:
     """Kinds of ERROR, the most frequent first."""
-    return [(one.kind, one.blame, str(one.count)) for one in summary.errors]
+    return [
+        (one.kind, one.blame, str(one.count), "" if one.as_lowest is None else str(one.as_lowest))
+        for one in summary.errors
+    ]
 
 
 def direction_rule(summary: Summary) -> str:
@@ -133,7 +178,16 @@ def attempt_rows(report: Report) -> list[tuple[str, ...]]:
             one.status,
             "" if one.score is None else figure(one.score),
             f"{one.seconds:.1f}",
-            one.reason + (f" (carried over from {one.carried_from})" if one.carried_from else ""),
+            _reason(one),
         )
         for one in report.attempts
     ]
+
+
+def _reason(one: ReportedAttempt) -> str:
+    parts = [one.reason] if one.reason else []
+    if one.warnings:
+        parts.append("(1 warning)" if len(one.warnings) == 1 else f"({len(one.warnings)} warnings)")
+    if one.carried_from:
+        parts.append(f"(carried over from {one.carried_from})")
+    return " ".join(parts)

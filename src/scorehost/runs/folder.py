@@ -14,7 +14,7 @@ from scorehost.files.atomic import PARTIAL, disk_errors, write_atomic
 from scorehost.files.removal import remove_tree
 from scorehost.model.ids import JOB_ID, AttemptKey, new_job_id
 from scorehost.model.json import dump
-from scorehost.model.spelling import near
+from scorehost.model.spelling import near, some
 from scorehost.runs.claim import claimed, made_folder
 from scorehost.runs.reader import JOB_FILE, RECORD_BYTES, BadFile, Reader
 
@@ -154,7 +154,7 @@ def find_job(out: Path, word: str) -> JobFolder:
     if len(matching) > 1:
         raise UsageError(
             f"{word} begins {len(matching)} jobs of {out}.",
-            hint="Type more of it: " + ", ".join(matching[-5:]),
+            hint=f"Type more of it: {some(matching[::-1])}",
         )
     if matching:
         return _job_at(out / matching[0])

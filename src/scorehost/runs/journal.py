@@ -18,6 +18,7 @@ from scorehost.model.ids import AttemptKey, utc_now
 from scorehost.model.json import canonical
 from scorehost.runs.reader import BadFile, Reader
 from scorehost.runs.tally import CallTally
+from scorehost.runs.warned import WarningTally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,6 +34,26 @@ def line_hash(line: bytes) -> str:
     return hashlib.sha256(line).hexdigest()
 
 
+@dataclass(slots=True)
+class ToldFiles:
+    """What the events of sittings say: hashes of job.json and of the last summary.json, "" where none does.
+
+    `open`: the last sitting that began has not told its end.
+    """
+
+    record: str = ""
+    summary: str = ""
+    open: bool = False
+
+    def note(self, event: Mapping[str, Any]) -> None:
+        """Takes an event of the journal; most say nothing of these files."""
+        kind = event.get("kind")
+        if kind == "job_started":
+            self.record, self.open = str(event.get("job") or ""), True
+        elif kind == "job_finished":
+            self.summary, self.open = str(event.get("summary") or ""), False
+
+
 @dataclass(frozen=True, slots=True)
 class History:
     """What a journal holds already.
@@ -40,8 +61,8 @@ class History:
     `torn` are the bytes after the last whole line; `broken` is the number of the first line whose `prev` is
     not the hash of the line before (None: the chain holds); `results` and `manifests` have the last sha256 of
     each key's result.json and manifest.json, `carried` the job that an attempt was carried over from, `calls`
-    those of agents. `undecided` are keys that finished in a sitting which was killed: whether they are tried
-    again was not decided, or not told.
+    those of agents, `warned` its warnings, `told` what its own files were. `undecided` are keys that finished
+    in a sitting which was killed: whether they are tried again was not decided, or not told.
     """
 
     lines: int = 0
@@ -54,6 +75,8 @@ class History:
     carried: Mapping[str, str] = field(default_factory=dict)
     undecided: frozenset[str] = frozenset()
     calls: CallTally = field(default_factory=CallTally)
+    warned: WarningTally = field(default_factory=WarningTally)
+    told: ToldFiles = field(default_factory=ToldFiles)
 
 
 def read_history(path: Path) -> History:
@@ -88,6 +111,8 @@ def read_history(path: Path) -> History:
         carried=attempts.carried,
         undecided=frozenset(attempts.undecided),
         calls=account.calls,
+        warned=account.warned,
+        told=account.told,
     )
 
 
@@ -96,6 +121,17 @@ def _line(stream: BinaryIO) -> bytes:
     if len(line) == LINE_BYTES and not line.endswith(b"\n"):
         raise BadFile(f"{FILE} has a line of more than {LINE_BYTES} bytes")
     return line
+
+
+def repairs(history: History) -> list[str]:
+    """What was wrong with a journal that is gone on with, and what became of it."""
+    found = []
+    if history.torn:
+        kept = f"events.torn-{history.lines + 1}"
+        found.append(f"{FILE} ended in half a line ({len(history.torn)} bytes), which is kept as {kept}")
+    if history.broken is not None:
+        found.append(f"line {history.broken} of {FILE} does not follow the line before it")
+    return found
 
 
 @dataclass(slots=True)
@@ -135,6 +171,8 @@ class _Account:
     broken: int | None = None
     attempts: _Attempts = field(default_factory=_Attempts)
     calls: CallTally = field(default_factory=CallTally)
+    warned: WarningTally = field(default_factory=WarningTally)
+    told: ToldFiles = field(default_factory=ToldFiles)
 
     def take(self, line: bytes) -> None:
         self.lines += 1
@@ -145,7 +183,10 @@ class _Account:
         self.last = line_hash(line[:-1])
         if event is not None:
             self.attempts.note(event)
-            self.calls.note(str(event.get("kind")), str(event.get("key")), event)
+            self.told.note(event)
+            kind, key = str(event.get("kind")), event.get("key")
+            self.calls.note(kind, str(key), event)
+            self.warned.note(kind, key if isinstance(key, str) else None, event)
 
 
 def _event(line: bytes) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from scorehost.runs.journal import FILE, History, read_history
 from scorehost.runs.provoked import Provoked, provoked
 from scorehost.runs.reader import ATTEMPTS, SUMMARY_FILE, BadFile, Reader
 from scorehost.runs.scored import Scored, scored
+from scorehost.runs.soundness import file_faults
 
 if TYPE_CHECKING:
     from scorehost.model.check import CheckRow
@@ -59,7 +60,8 @@ class ReadJob:
 
     `damaged` says of each attempt that was left out what is wrong with its files; `summary` is None for a job
     that never came to its end; `running`: somebody was at it when it was read; `provoked`: which ERRORs the
-    work itself can have brought about.
+    work itself can have brought about. `faults` says which of the job's own files are gone, cut or not those
+    that its events tell of.
     """
 
     folder: JobFolder
@@ -69,6 +71,7 @@ class ReadJob:
     attempts: tuple[Attempt, ...]
     damaged: tuple[str, ...]
     running: bool = False
+    faults: tuple[str, ...] = ()
     provoked: Provoked = field(default_factory=Provoked)
 
     @property
@@ -86,6 +89,7 @@ class ReadJob:
 def read_job(folder: JobFolder) -> ReadJob:
     """Reads a whole job. Raises UsageError when the folder holds none that can be read."""
     record = folder.read_record()
+    running = is_running(folder.path)  # asked first: what ends meanwhile is not taken for broken
     attempts: list[Attempt] = []
     damaged: list[str] = []
     try:
@@ -105,6 +109,7 @@ def read_job(folder: JobFolder) -> ReadJob:
                 if not reader.there(f"{ATTEMPTS}/{name}")
             ]
             summary = _summary(folder, reader)
+            faults = () if running else file_faults(reader, history, [str(one.key) for one in attempts])
     except BadFile as error:
         raise UsageError(f"The job {folder.path} cannot be read: {error}.") from None
     kept = [_scored(record, one.result) for one in attempts]
@@ -115,7 +120,8 @@ def read_job(folder: JobFolder) -> ReadJob:
         history=history,
         attempts=tuple(sorted(attempts, key=lambda one: _order(one.key))),
         damaged=tuple(damaged),
-        running=is_running(folder.path),
+        running=running,
+        faults=faults,
         provoked=provoked(kept, record.tasks),
     )
 

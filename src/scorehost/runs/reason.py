@@ -37,7 +37,7 @@ def reason(attempt: Scored, checks: Callable[[], Sequence[CheckRow]], *, private
     return one_line(f"{row.id}: {text}" if text else row.id)
 
 
-def one_line(text: str) -> str:
-    """`text` with every run of white space as one blank, control characters escaped, at most 200 long."""
+def one_line(text: str, most: int = LONGEST) -> str:
+    """`text` with every run of white space as one blank, control characters escaped, at most `most` long."""
     shown = visible(" ".join(text.split()))
-    return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+    return shown if len(shown) <= most else shown[: most - 1] + "…"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scorehost.model.failure import Failure, counts_as_lowest
+from scorehost.model.metrics import finite, unusable
 
 if TYPE_CHECKING:
     from scorehost.model.ids import AttemptKey
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 _NOBODY: frozenset[str] = frozenset()
 _ROLES: dict[frozenset[str], frozenset[str]] = {}  # one set serves all attempts that asked the same
 _NO_METRICS: Mapping[str, float] = MappingProxyType({})  # one for all attempts
+_NONE_UNUSABLE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
     """One finished attempt; `metrics` holds the declared ones that are finite numbers.
 
+    `unusable` says of the others of an attempt with a verdict what they are instead.
     `answered`: roles that answered a call of it. `provoked`: an ERROR that the work itself can have brought
     about, as `scorehost.runs.provoked` decides over the whole job.
     """
@@ -37,6 +39,8 @@ class Scored:
     seconds: float
     metrics: Mapping[str, float]
     digests: ScoringDigests | None
+    unusable: Mapping[str, str] = field(default_factory=lambda: _NONE_UNUSABLE)
+    warnings: int = 0  # how many its result has
     answered: frozenset[str] = _NOBODY
     provoked: bool = False
 
@@ -55,7 +59,9 @@ class Scored:
 
 def scored(result: Result, declared: Iterable[str]) -> Scored:
     """What the job keeps of a result; `declared` are the ids of the task's metrics."""
-    numbers = {name: _number(result.metrics.get(name)) for name in declared}
+    names = tuple(declared)
+    numbers = {name: finite(result.metrics.get(name)) for name in names}
+    others = {} if result.status == "ERROR" else unusable(result.metrics, names)
     return Scored(
         key=result.key,
         number=result.try_number,
@@ -65,6 +71,8 @@ def scored(result: Result, declared: Iterable[str]) -> Scored:
         seconds=_seconds(result.started_at, result.finished_at),
         metrics={name: number for name, number in numbers.items() if number is not None} or _NO_METRICS,
         digests=result.digests.scoring,
+        unusable=others or _NONE_UNUSABLE,
+        warnings=len(result.warnings),
         answered=_answered(result),
     )
 
@@ -77,16 +85,6 @@ def _answered(result: Result) -> frozenset[str]:
         if calls.answered > (0 if result.error is None else calls.unreadable)
     )
     return _ROLES.setdefault(found, found)
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _seconds(started_at: str, finished_at: str) -> float:

@@ -146,6 +146,8 @@ async def open_sitting(
     async with open_engine(chosen.dataset.profiles.engine.host) as engine:
         info = await engine.info()
         concurrency = _fitted(chosen, running, info)
+        for finding in limits_of(info):  # none, or they are allowed
+            say(f"{finding.text}; attempts run all the same (--allow-unenforced)")
         if running.locked:
             dataset, tasks = chosen.dataset, {task.task_id: task for task in chosen.tasks}
             pins = await pins_now(engine, tasks.values(), dataset.profiles)

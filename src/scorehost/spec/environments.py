@@ -35,6 +35,7 @@ EVALUATORS_OWN = {
     "PYTHONINSPECT": _HIJACKS,
     "PYTHONHASHSEED": "is 0, so that an evaluator says the same each time",
 }
+SINGLE_RECIPE = "environment/evaluate.Dockerfile"
 _MAP: Loc = ("evaluation", "environments")
 _TAKEN = ("/proc", "/sys", "/dev", "/attempt", "/tmp")  # noqa: S108  paths inside containers
 
@@ -205,15 +206,18 @@ class EnvironmentCheck:
             )
 
     def _unused(self) -> None:
-        """With a map, the keys that make the single environment have no effect."""
+        """Says which of the keys and recipes that make the single environment have no effect."""
         evaluation = self._spec.evaluation
+        recipe = SINGLE_RECIPE if present(self._task / SINGLE_RECIPE) else ""
         if not evaluation.environments:
+            if recipe and evaluation.docker_image is not None:
+                text = f"{self._spec.task_id}: evaluation.docker_image is not used, since {recipe} is there"
+                self._found.warnings.append(text)
             return
         chosen = evaluation.evaluator_environment
         where = f"`{chosen}`" if chosen else "the image of profiles.yaml (evaluate_host)"
         unused = ["evaluation.docker_image"] if evaluation.docker_image is not None else []
-        if present(self._task / "environment" / "evaluate.Dockerfile"):
-            unused.append("environment/evaluate.Dockerfile")
+        unused += [recipe] if recipe else []
         for what in unused:
             text = f"{self._spec.task_id}: {what} is not used, since `environments` is there"
             remedy = "`evaluator_environment: NAME` names another environment"

@@ -77,6 +77,9 @@ def load_task(folder: Path, around: Surroundings, *, shown: str) -> Task | None:
     around.warnings += unread_ignore_files(recipes, folder, spec.task_id)
     solution = optional_folder(folder / "solution", shown=f"{shown}/solution", problems=problems)
     run_script, run_code, data = _run_phase(folder, around, shown)
+    if run_recipe is not None and run_script is None and around.layout == "scorehost":
+        text = "environment/Dockerfile is the run phase's, and there is no run.py: it is not used"
+        around.warnings.append(f"{spec.task_id}: {text}; the evaluator's is environment/evaluate.Dockerfile")
     if len(problems) > before:
         return None
     return Task(
