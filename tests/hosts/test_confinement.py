@@ -70,8 +70,8 @@ async def test_what_else_an_engine_says_as_it_makes_a_host_is_a_warning_of_the_r
 def without(**left_out):
     real = docker_engine.container_config
 
-    def config(spec, *, default_runtime):
-        body = real(spec, default_runtime=default_runtime)
+    def config(spec, **facts):
+        body = real(spec, **facts)
         body["HostConfig"].update(left_out.get("host", {}))
         body.update(left_out.get("body", {}))
         return body

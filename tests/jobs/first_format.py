@@ -32,7 +32,8 @@ def tree_digest(files: dict[str, Path]) -> str:
 
 # Keys that no file of the first release had, by where they stand.
 LATER = {
-    ("evaluation",): ("file_locks", "tolerate_agent_faults"),
+    ("evaluation",): ("file_locks", "tolerate_agent_faults", "tmpfs_exec", "env"),
+    ("limits",): ("open_files",),
     ("evaluation", "output"): ("direction", "verdict"),
 }
 
@@ -47,7 +48,7 @@ def first_said(spec: TaskSpec) -> dict[str, Any]:
         for name in names:
             del place[name]
     for environment in said["evaluation"]["environments"].values():
-        del environment["file_locks"]
+        del environment["file_locks"], environment["limits"]["open_files"]
     return said
 
 

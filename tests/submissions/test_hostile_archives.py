@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import lzma
@@ -15,6 +16,7 @@ import zlib
 
 import pytest
 
+from scorehost.errors import DiskTrouble
 from scorehost.files.removal import remove_tree
 from scorehost.submissions.archives import BadArchive, Caps, unpack
 from submissions.packing import ANSWER, COMPRESSORS, dataset_of, verdicts
@@ -181,6 +183,46 @@ def test_folders_of_any_depth_in_any_archive_stop_nobody(tmp_path, dataset, kind
     assert deepest < len(tmp_path.parts) + 12  # what nobody declared is not even made
     unpack(path, tmp_path / "all")  # where all is wanted it ends at the cap of levels
     remove_tree(tmp_path / "all")
+
+
+@pytest.mark.parametrize("call", ["open", "mkdir", "link"])
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EROFS, errno.ENOSPC])
+def test_what_the_machine_refuses_while_it_unpacks_is_no_fault_of_the_archive(
+    tmp_path, monkeypatch, call, number
+):
+    members = (("d/x", b"1", tarfile.REGTYPE), ("d/y", b"", tarfile.LNKTYPE))
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for name, content, kind in members:
+            member = tarfile.TarInfo(name)
+            member.size, member.type, member.linkname = len(content), kind, "d/x"
+            archive.addfile(member, io.BytesIO(content))
+    plain = getattr(os, call)
+
+    def fails(path, *more, **words):
+        if "target" in str(path) and not (call == "mkdir" and str(path).endswith("target")):
+            raise OSError(number, os.strerror(number), str(path))
+        return plain(path, *more, **words)
+
+    monkeypatch.setattr(os, call, fails)
+    with pytest.raises(DiskTrouble):
+        unpack(tmp_path / "a.tar", tmp_path / "target")
+
+
+def test_a_file_system_that_will_not_link_gets_a_copy_of_what_is_linked(tmp_path, monkeypatch, dataset):
+    def refuses(*_, **__):
+        raise OSError(errno.EPERM, "no links here")
+
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for name, content, kind in (
+            ("x", b"1", tarfile.REGTYPE),
+            ("artifacts/answer.txt", b"", tarfile.LNKTYPE),
+        ):
+            member = tarfile.TarInfo(name)
+            member.size, member.type, member.linkname = len(content), kind, "x"
+            archive.addfile(member, io.BytesIO(content))
+    monkeypatch.setattr(os, "link", refuses)
+    made, _ = verdicts(tmp_path, dataset, str(tmp_path / "a.tar"))
+    assert made["a", 1]["answer"][0] == {b"": (b"1", False)}
 
 
 def test_folders_count_as_entries_also_those_that_no_entry_names(tmp_path):

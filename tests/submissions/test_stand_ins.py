@@ -122,11 +122,12 @@ def test_check_says_what_of_a_solution_an_attempt_would_refuse_or_take_otherwise
     )
 
 
-def test_a_linked_solution_folder_is_that_folder(dataset):
+def test_a_linked_solution_folder_is_refused_when_the_task_is_loaded(dataset):
     task = dataset / "tasks/a"
     (task / "solution").rename(task / "good")
     (task / "solution").symlink_to("good")
-    assert check(dataset).warnings == ()
+    with pytest.raises(SpecError, match="solution: must be a folder, and is a link"):
+        check(dataset)
 
 
 def test_a_link_of_git_annex_in_gold_says_what_to_run(dataset):

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorehost.aio.aside import still_wanted
-from scorehost.files.atomic import FULL, disk_errors, make_folder
+from scorehost.files.atomic import disk_trouble, make_folder
 from scorehost.files.removal import remove_tree
 from scorehost.files.visible import visible
+from scorehost.runs.blobs import link_or_copy
 from scorehost.submissions.entries import CHUNK, MAX_LEVELS, BadArchive, Caps, Entry, shown
 from scorehost.submissions.odd import ASIDE, Odd
 from scorehost.submissions.tar_entries import tar_entries
@@ -78,7 +79,8 @@ def unread_suffix(name: str) -> str:
 def unpack(archive: Path, target: Path, caps: Caps | None = None, wanted: Wanted | None = None) -> Unpacked:
     """Unpacks what is wanted of `archive` (all, without `wanted`) into the new folder `target`.
 
-    Raises BadArchive (then `target` may hold a part, which the caller removes), DiskFull, OSError.
+    Raises BadArchive (then `target` may hold a part, which the caller removes), DiskTrouble for whatever the
+    system refuses, which is nobody's fault who hands in.
     """
     limits = caps or Caps()
     if archive.stat().st_size > limits.size:
@@ -87,7 +89,7 @@ def unpack(archive: Path, target: Path, caps: Caps | None = None, wanted: Wanted
     for number in range(1, _TURNS + 1):
         make_folder(target)
         turn = _Turn(target, limits, wanted, frozenset(also))
-        with disk_errors(target, CHUNK), _reading():
+        with disk_trouble(target, CHUNK), _reading():
             with _opened(archive, limits, wanted, turn.warnings.append) as entries:
                 for entry in entries:
                     turn.place(entry)
@@ -114,15 +116,15 @@ def _opened(
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Whatever a reader of archives makes of damaged bytes is a refusal; a full disk is not."""
+    """Whatever a reader of archives makes of damaged bytes is a refusal; what the system says is none."""
     try:
         yield
     except BadArchive:
         raise
     except OSError as error:
-        if error.errno in FULL:
+        if error.errno is not None:  # gzip and bzip2 raise one without a number for damaged bytes
             raise
-        raise BadArchive(f"it cannot be read: {error.strerror or visible(str(error)[:120])}") from None
+        raise BadArchive(f"it is damaged: {visible(str(error)[:120])}") from None
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error) as error:
         raise BadArchive(f"it is damaged: {visible(str(error)[:120])}") from None
     except (ValueError, LookupError, OverflowError, EOFError, RuntimeError) as error:
@@ -215,7 +217,10 @@ class _Turn:
     def _link(self, parts: tuple[str, ...], path: Path, to: tuple[str, ...]) -> None:
         source = self.target.joinpath(*to)
         if source.is_file():
-            os.link(source, path)
+            self._count(
+                source.stat().st_size
+            )  # where nothing can be linked it is a copy; intake counts it too
+            link_or_copy(source, path)
             return
         why = self.odd.at(*to).refusal
         if not why:
@@ -235,10 +240,13 @@ class _Turn:
                         path.unlink()  # it was no file of the folder that was packed
                         return
                     first = False
-                    self.size += len(chunk)
-                    if self.size > self.caps.size:
-                        raise BadArchive(f"it unpacks to more than {self.caps.size} bytes")
+                    self._count(len(chunk))
                     out.write(chunk)
+
+    def _count(self, size: int) -> None:
+        self.size += size
+        if self.size > self.caps.size:
+            raise BadArchive(f"it unpacks to more than {self.caps.size} bytes")
 
     def _refuse(self, parts: tuple[str, ...], why: str) -> None:
         self.odd_places += self.odd.put(parts, why)
@@ -261,5 +269,7 @@ class _Turn:
         if len(parts) <= _ODD_PARENTS + 1 and not self._is_odd(parts):
             try:
                 self._folder(self.target.joinpath(*parts[:-1]))
-            except (FileExistsError, NotADirectoryError):
-                return  # a file is where a folder is due: told when that was placed, or not declared
+            except OSError as error:
+                if error.errno not in (errno.EEXIST, errno.ENOTDIR, errno.ENAMETOOLONG):
+                    raise
+                # A file is where a folder is due: told when that was placed, or not declared

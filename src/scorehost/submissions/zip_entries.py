@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import io
+import os
 import stat
 import struct
 import zipfile
@@ -58,6 +60,14 @@ class _Modest(io.BufferedReader):
         if len(data) > self._most:
             raise BadArchive(f"its table of contents has more than {self._most} bytes")
         return data
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        try:
+            return super().seek(offset, whence)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            raise BadArchive("it points to places before its beginning") from None
 
 
 def _members(opened: zipfile.ZipFile, named: Iterable[tuple[zipfile.ZipInfo, str]]) -> Iterator[Entry]:
