@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# Of what tarfile is given to parse, all members together: it takes half a second for a MiB of short records.
-ALL_HEADERS_BYTES = 16 * 1024 * 1024
+ALL_HEADERS_BYTES = 16 * 1024 * 1024  # of all members' headers beyond 2 KiB each: a MiB takes half a second
 MEMBER_HEADER_BYTES = 4 * 512  # that each member may add to this: its own header, and one of pax with a path
 GLOBAL_HEADERS = 64  # keys that hold for all members: tarfile copies them for each (`git archive` writes one)
 DICTIONARY_BYTES = 128 * 1024 * 1024  # of memory to unpack xz: `xz -9`, its largest preset, needs 65 MiB
