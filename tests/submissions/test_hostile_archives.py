@@ -283,3 +283,15 @@ def test_an_xz_of_several_streams_with_padding_is_read(tmp_path, dataset):
     path.write_bytes(lzma.compress(data[:half]) + bytes(8) + lzma.compress(data[half:]))
     made, _ = verdicts(tmp_path, dataset, str(path))
     assert made["a", 1]["answer"][0] == {b"": (b"mine" * 50_000, False)}
+
+
+def test_of_a_file_that_no_artifact_may_be_so_large_no_more_is_unpacked(tmp_path, dataset):
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("artifacts/answer.txt", bytes(80 * MIB))
+    made, _ = verdicts(tmp_path, dataset, str(tmp_path / "bomb.zip"))
+    kind, text = made["a", 1]
+    assert kind == "invalid_submission"
+    assert "has more than 67108864 bytes; no artifact that is asked for may be so large" in text
+    caps = Caps(one=MIB)
+    unpack(tmp_path / "bomb.zip", tmp_path / "out", caps)
+    assert [path for path in (tmp_path / "out").rglob("*") if path.is_file()] == []

@@ -53,6 +53,7 @@ _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _APPLE_DOUBLE = b"\x00\x05\x16\x07"  # what macOS packs of a file besides its content
 _TURNS = 3  # through an archive, for hard links to what was not wanted before
 TWICE = "stands twice in the archive, or once as a file and once as a folder"
+_TOO_LARGE = "no artifact that is asked for may be so large"
 _ODD_PLACES = 200_000
 _ASIDE_NAMES = 2_000  # of what was left aside, for messages that suggest a name
 _ODD_PARENTS = 6  # levels at which a sample's folder may lie: these are made though nothing else is in them
@@ -232,7 +233,7 @@ class _Turn:
         assert entry.content is not None  # noqa: S101 - for the type checker
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(path, flags, 0o700 if entry.executable else 0o600), "wb") as out:
-            first = True
+            first, left = True, self.caps.one
             with entry.content() as stream:
                 while chunk := stream.read(CHUNK):
                     still_wanted()
@@ -240,6 +241,11 @@ class _Turn:
                         path.unlink()  # it was no file of the folder that was packed
                         return
                     first = False
+                    left -= len(chunk)
+                    if left < 0:  # no need to have all of it on disk to refuse it
+                        path.unlink()
+                        self._refuse(entry.parts, f"has more than {self.caps.one} bytes; {_TOO_LARGE}")
+                        return
                     self._count(len(chunk))
                     out.write(chunk)
 

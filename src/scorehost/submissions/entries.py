@@ -30,11 +30,14 @@ class BadArchive(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How much an archive may hold: wanted files, bytes in all, entries in all."""
+    """How much an archive may hold: wanted files, bytes in all, entries in all; `one`: bytes of one file, of
+    which no more is unpacked: that one is refused at its place.
+    """
 
     files: int = MAX_FILES
     size: int = MAX_BYTES
     entries: int = MAX_ENTRIES
+    one: int = MAX_BYTES
 
 
 @dataclass(frozen=True, slots=True)

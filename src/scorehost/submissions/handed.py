@@ -22,7 +22,7 @@ from scorehost.submissions.archives import (
 )
 from scorehost.submissions.cards import read_card
 from scorehost.submissions.digests import file_digest
-from scorehost.submissions.entries import BadArchive
+from scorehost.submissions.entries import BadArchive, Caps
 from scorehost.submissions.layout import Root, samples_of
 from scorehost.submissions.naming import EMPTY, RUN, SOLUTION, WRONG, storable
 from scorehost.submissions.sample import Sample
@@ -121,8 +121,9 @@ def _from_archive(name: str, path: Path, search: Search, label: str | None) -> S
     )
     shown = on_one_line(path.name)
     artifacts = [artifact for task in search.tasks for artifact in task.spec.artifacts]
+    wanted = Wanted(artifacts, (task.task_id for task in search.tasks))
     try:
-        unpacked = unpack(path, target, wanted=Wanted(artifacts, (task.task_id for task in search.tasks)))
+        unpacked = unpack(path, target, Caps(one=wanted.largest), wanted)
     except BadArchive as bad:
         remove_tree(target)
         reason = f"The archive {shown} is refused: {bad}."

@@ -18,21 +18,24 @@ if TYPE_CHECKING:
 
 CARD = "submission.yaml"
 SAMPLES = "samples"
+_CARD_BYTES = 1024 * 1024  # a card's own limit is below this, and tells more
 _WRAPPINGS = 4  # that may stand before a declared path: the archive's own folder, <task_id>, samples, <n>
 _FOREIGN = "\x80"  # any name that is not ASCII: how it is spelled is decided later
 
 
 class Wanted:
     """The entries at the declared paths of some tasks, where these paths may begin or be cut short, and what
-    stands on the way to them (a link there is a refusal).
+    stands on the way to them (a link there is a refusal). `largest`: more bytes than these nobody takes.
     """
 
     def __init__(self, artifacts: Iterable[Artifact], task_ids: Iterable[str] = ()) -> None:
         self.names: set[str] = set()
+        self.largest = _CARD_BYTES
         self._folders = frozenset(task_ids) | {SAMPLES}
         self._ways: set[tuple[str, ...]] = set()
         self._by_first: dict[str, dict[tuple[str, ...], list[Artifact]]] = defaultdict(dict)
         for artifact in artifacts:
+            self.largest = max(self.largest, artifact.max_bytes)
             for path in (artifact.path, artifact.place):
                 steps = path.split("/")
                 self.names |= set(steps)
