@@ -141,7 +141,7 @@ async def _engines(resources: Resources, progress: Progress, trouble: EngineErro
         Trouble.STUCK,
         Place.EVALUATOR,
         Ran.SUBMITTED if ran else Ran.NOTHING,
-        engine_answers=await works(resources.engine),
+        engine_answers=await works(resources.engine, after=trouble),
     )
     verdict = blame(facts)
     return failure(

@@ -81,7 +81,7 @@ class DockerEngine:
             return
 
     async def ping(self) -> None:
-        """Asks whether the engine is there; EngineTimeout when it hangs."""
+        """Asks whether the engine is there; EngineHangs when it does not answer."""
         await self._pulse.check("say that it is there", closing=True)
 
     async def info(self) -> EngineInfo:

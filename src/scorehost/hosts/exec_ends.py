@@ -143,7 +143,7 @@ async def told_of_trouble(host: Host, error: EngineError, *, ran: Ran) -> ExecRe
     Raises AttemptFailed when nobody is to be told: the engine's trouble, or that of the evaluator's host.
     `ran` is what had run there, this process left out when it may not have begun.
     """
-    facts = host.facts(Trouble.STUCK, ran=ran, engine_answers=await works(host.engine))
+    facts = host.facts(Trouble.STUCK, ran=ran, engine_answers=await works(host.engine, after=error))
     verdict = blame(facts)
     if verdict.kind == TOLD:
         host.stuck = True

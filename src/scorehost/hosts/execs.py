@@ -123,6 +123,7 @@ async def opened_exec(host: Host, exec_id: str, on_cut: End) -> AsyncIterator[St
 
 
 async def _cut_off(host: Host, on_cut: End) -> None:
+    host.hurried = True
     with anyio.move_on_after(CUT_SECONDS, shield=True) as bound:
         try:
             await on_cut()

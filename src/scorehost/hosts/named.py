@@ -203,6 +203,9 @@ class NamedHosts:
         )
 
     async def _died(self, host: Host) -> bool:
+        if host.memory.restarted(host.container):  # it runs, and what was left in it is gone
+            host.ended = host.ended or "lost"
+            return True
         try:
             return host.execs > 0 and await gone(host)
         except (EngineRefused, EngineTimeout) as error:
