@@ -117,7 +117,7 @@ class MemoryWatch:
             group.start_soon(_ended, self._guarded.pop(container))
 
     def _begin(self, container: str) -> None:
-        """Its first start is ours, and so is one for which it was to `begin_anew`; any other is somebody else's."""
+        """Its first start is ours, and so is one that it was to `begin_anew` with; no other is."""
         if container in self._lives:
             self._struck.add(container)
             self._restarted.add(container)

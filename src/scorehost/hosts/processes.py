@@ -264,8 +264,8 @@ class Process:
         )
 
     async def _waited(self, seconds: float | None, there: Callable[[], bool]) -> bool:
-        """Waits until `there`, or `seconds`, and says which. Then the engine is asked, and what lies ready is read: this
-        process or the engine may have been held up, and what came in time counts.
+        """Waits until `there`, or `seconds`, and says whether it is. In the end the engine is asked, and what
+        lies ready is read: this process or the engine may have been held up, and what came in time counts.
         """
         with anyio.move_on_after(seconds):
             while not there():
