@@ -9,9 +9,7 @@ from contextlib import contextmanager
 import anyio
 
 PROMPT_SECONDS = 2.0  # an engine that is asked for what takes it milliseconds, and takes longer, is late
-# This process looks that often, and one that looks later by as much was itself held up (stopped, starved):
-# nobody had an answer meanwhile, and that is nobody's time.
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 1.0  # who looks that often, and once later by as much, was held up itself: nobody's time
 
 
 class StandingClock:

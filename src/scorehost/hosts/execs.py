@@ -213,15 +213,17 @@ async def _ended(host: Host, exec_id: str, stream: Stream, output: Output, secon
     if host.flooded:
         return None  # it is ended with its host
     ended_at = anyio.current_time()
+    held_up = 0.0
     if deadline.cancelled_caught:
         code = await code_at_deadline(host, exec_id, late=ended_at - until > BRIEF_SECONDS)
+        held_up = anyio.current_time() - ended_at
         if code != STILL_RUNNING:
             with anyio.move_on_after(DRAIN_SECONDS):  # its last words may be on their way
                 await _drain(host, stream, output)
     else:
         code = await exit_code(host, exec_id, until=max(until, ended_at + ENDED_SECONDS))
     refuse_broken_off(host, ended_at)
-    if code not in (None, STILL_RUNNING) and ended_at > until and await ran_over(host, exec_id, seconds):
+    if code not in (None, STILL_RUNNING) and ended_at > until and await ran_over(host, exec_id, seconds + held_up):
         return STILL_RUNNING
     return code
 
