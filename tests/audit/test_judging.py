@@ -228,6 +228,16 @@ def test_what_must_not_pass_must_not_have_the_score_of_the_solution_either(tmp_p
     assert "is better than its solution: score 0.9, its solution has 0.8" in texts["wrong-off"]
 
 
+def test_nothing_is_held_to_a_solution_whose_repeats_differ(tmp_path, dataset):
+    turns = itertools.cycle([0.9, 0.0])
+
+    def drawn(order):
+        return {"score": next(turns)} if order.key.submission == "solution" else FAIL
+
+    report, _ = audited(tmp_path, dataset, drawn)
+    assert {kind for kind, _ in kinds(report)} == {"repeats-differ", "contradicts-itself"}
+
+
 def test_a_mutant_whose_score_fell_was_noticed_and_one_that_is_better_is_told(tmp_path, dataset):
     def graded(order):
         name = order.key.submission

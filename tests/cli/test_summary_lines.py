@@ -166,3 +166,12 @@ def test_errors_that_the_work_can_have_provoked_stand_beside_the_mean():
     )
     told = "1 counted as the lowest score (1 by calls of agents that the work can have made fail)"
     assert any(line.endswith(told) for line in lines(s=provoked))
+
+
+def test_that_adapters_ran_as_this_user_is_said():
+    usage = {"judge": RoleUsage(calls=1, tries=1, input_tokens=1, output_tokens=1, seconds=0.5)}
+    told = "adapter_isolation: none (programs that play roles run as this user)"
+    assert told in lines(usage=usage, more={"adapter_isolation": "none"})
+    assert not any(
+        "adapter_isolation" in line for line in lines(usage=usage, more={"adapter_isolation": "someone"})
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from dataclasses import replace
 
@@ -228,3 +230,28 @@ def test_a_journal_that_had_to_be_repaired_is_told_by_the_sitting_that_goes_on_w
 )
 def test_the_first_of_many_names_are_told_with_the_number_of_others(names, words):
     assert some(list(names)) == words
+
+
+def test_a_markdown_report_of_many_attempts_fits_into_a_comment_and_says_what_it_lacks(tmp_path):
+    dataset = make_dataset(tmp_path, *(make_task(tmp_path, f"task-{n:03}", tags=("t",)) for n in range(150)))
+    script = Script(
+        lambda order: (
+            {"status": "FAIL"} if order.key.task_id == "task-149" else {"warnings": [order.key.task_id]}
+        )
+    )
+    outcome = run(tmp_path, dataset, script, submissions=("solution",), repeat=6)
+    data = markdown_report(content(outcome))
+    assert len(data) < 60_000
+    lines = data.decode().splitlines()
+    first = lines[lines.index("## Attempts") + 4]
+    assert first.startswith("| task-149 | solution | 1.1 | FAIL |")
+    shown = sum(line.startswith("| task-") and "| solution |" in line for line in lines)
+    rest = f"`scorehost report {outcome.job_id} --format html` has all"
+    assert f"… and {900 - shown} more rows; {rest}" in lines
+
+
+def test_a_csv_names_a_submission_by_its_label_where_its_name_was_derived(tmp_path):
+    outcome = run(tmp_path, some_tasks(tmp_path, "a"), submissions=("empty",))
+    named = replace(content(outcome), labels={"empty": "=M\u00fcller, Anna"})
+    head, row = csv.reader(io.StringIO(csv_report(named).decode(), newline=""))
+    assert dict(zip(head, row, strict=True))["submission_label"] == "'=M\u00fcller, Anna"

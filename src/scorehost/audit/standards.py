@@ -75,6 +75,8 @@ def standard(task: Task, tries: Iterable[Attempt]) -> Standard:
     scores = [one.score for one in results if one.score is not None and one.status in GOOD]
     if not scores or len(scores) < len(results):
         return Standard(way, alone=alone)
+    if len(set(scores)) > 1 and not alone:
+        return Standard(way)  # that its repeats differ is told, and nothing can be held to either
     return Standard(way, worst_of(way, scores), alone)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -11,15 +11,14 @@ import anyio
 from scorehost.engine import answers
 from scorehost.engine.bodies import body_of
 from scorehost.engine.calls import (
-    BRIEFLY_UNAVAILABLE,
     REMOVE_SECONDS,
-    RETRY,
     START_SECONDS,
     Call,
     Caller,
 )
 from scorehost.engine.container_config import LOOPBACK_SIX, container_config
 from scorehost.engine.docker_events import event_stream
+from scorehost.engine.docker_execs import DockerExecs
 from scorehost.engine.docker_images import build_image, pull_image
 from scorehost.engine.door import unheard
 from scorehost.engine.hijack import hijack
@@ -59,7 +58,7 @@ NO_SIX = "The engine's machine has no IPv6; the next container is made without i
 NO_CONTAINER = "no such container"
 
 
-class DockerEngine:
+class DockerEngine(DockerExecs):
     """A Docker engine that has been probed; made by `opening.open_engine`."""
 
     def __init__(self, client: docker.APIClient, endpoint: Endpoint, prefix: str) -> None:
@@ -231,75 +230,6 @@ class DockerEngine:
         async with exchange(self._endpoint, request, self._pulse) as response:
             await response.read(ANSWER_BYTES)
         return await self.inspect(container)
-
-    async def exec_create(
-        self,
-        container: str,
-        argv: Iterable[str],
-        *,
-        user: int,
-        env: Mapping[str, str],
-        workdir: str,
-        stdin: bool,
-    ) -> str:
-        """Prepares a process in a running container, gives the exec's id; Conflict when it does not run."""
-        body = {
-            "Cmd": list(argv),
-            "User": f"{user}:{user}",
-            "Env": [f"{name}={value}" for name, value in env.items()],
-            "WorkingDir": workdir,
-            "AttachStdin": stdin,
-            "AttachStdout": True,
-            "AttachStderr": True,
-            "Tty": False,
-            "Privileged": False,
-        }
-        path = f"/containers/{quoted(container)}/exec"
-        # One that is prepared twice runs once: the other is never started, and goes with the container.
-        call = Call(f"prepare a process in the container {container}", "POST", path, body=body, again=True)
-        return str((await self._caller.call(call))["Id"])
-
-    @asynccontextmanager
-    async def exec_start(self, exec_id: str) -> AsyncIterator[Stream]:
-        """Starts it and gives its stream."""
-        path = f"{self._prefix}/exec/{quoted(exec_id)}/start"
-        doing = f"start the process {exec_id[:12]}"
-
-        def opening() -> AbstractAsyncContextManager[Stream]:
-            return hijack(
-                self._endpoint, path, doing=doing, body={"Detach": False, "Tty": False}, pulse=self._pulse
-            )
-
-        async with AsyncExitStack() as stack:
-            try:
-                stream = await stack.enter_async_context(opening())
-            except EngineRefused as error:
-                if error.status not in BRIEFLY_UNAVAILABLE or await self.exec_begun(exec_id):
-                    raise
-                await RETRY.wait(1)
-                try:
-                    stream = await stack.enter_async_context(opening())
-                except Conflict:
-                    raise error from None  # it had begun after all
-            yield stream
-
-    async def exec_begun(self, exec_id: str) -> bool:
-        """Whether the engine has tried to start it: it runs, or has an exit code, a refused start's too."""
-        answer = await self._exec(exec_id)
-        return bool(answer["Running"]) or answer["ExitCode"] is not None
-
-    async def exec_exit_code(self, exec_id: str) -> int | None:
-        """Its exit code; None while it runs."""
-        answer = await self._exec(exec_id)
-        return None if answer["Running"] or answer["ExitCode"] is None else int(answer["ExitCode"])
-
-    async def exec_ran(self, exec_id: str) -> bool:
-        """Whether it ever had a process: the engine keeps its number after its end."""
-        return bool((await self._exec(exec_id))["Pid"])
-
-    async def _exec(self, exec_id: str) -> Any:
-        path = f"/exec/{quoted(exec_id)}/json"
-        return await self._caller.call(Call(f"look the process {exec_id[:12]} up", "GET", path, again=True))
 
     async def kill(self, container: str) -> None:
         """SIGKILL to the main process; quiet when it has ended or is gone."""

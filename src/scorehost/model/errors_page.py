@@ -83,9 +83,9 @@ In the run phase the same holds for what makes the submission. Kinds of jobs who
 else with such an ERROR as the lowest score (`provoked: incomplete` of the task in job.json) leave it out, and
 are `incomplete`.
 
-An evaluator that catches a failed call cannot PASS by that: PASS becomes ERROR of the kind that it caught (of
-several, of one that can be provoked), unless the task says `evaluation.tolerate_agent_faults: true`. FAIL
-stands: the evaluator was told, and decided.
+An evaluator that catches a failed call cannot PASS by that: PASS (or a score alone) becomes ERROR of the
+kind that it caught (of several, of one that can be provoked), unless the task says
+`evaluation.tolerate_agent_faults: true`. FAIL stands: the evaluator was told, and decided.
 """
 
 

@@ -67,6 +67,9 @@ class Report:
     private: bool
     faults: tuple[str, ...] = ()  # of the job's own files
     metrics: tuple[str, ...] = ()  # ids of all that its tasks declare
+    labels: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what a submission is called, where its name is not
     warned: WarningsTold = field(default_factory=WarningsTold)
 
     @property
@@ -121,6 +124,7 @@ def report_content(job: ReadJob, *, private: bool = False) -> Report:
         private=private,
         faults=job.faults,
         metrics=tuple(sorted({metric.id for task in record.tasks.values() for metric in task.metrics})),
+        labels={one.name: one.label for one in record.submissions if one.label is not None},
         warned=_warned(job, attempts),
     )
 

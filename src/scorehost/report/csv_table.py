@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _HEAD = (
     *("job_id", "task_id", "submission", "sample", "repeat", "status", "score", "seconds"),
     *("reason", "error_kind", "error_phase", "error_blame", "started_at", "carried_from"),
-    "warnings",
+    *("warnings", "submission_label"),
 )
 CELL = 32_000  # characters; a spreadsheet takes 32,767 in a cell
 # What makes a spreadsheet take text for a formula, full-width forms too (OWASP, "CSV Injection").
@@ -63,6 +63,7 @@ def _cells(report: Report, one: ReportedAttempt) -> list[str]:
         one.started_at,
         one.carried_from or "",
         text("; ".join(one.warnings)),
+        text(report.labels.get(one.key.submission, "")),
     ]
 
 
