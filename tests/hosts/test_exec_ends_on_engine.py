@@ -105,6 +105,8 @@ async def test_a_place_that_is_not_in_the_image_is_the_datasets_fault_before_any
     assert scored.kind == "image_unusable"
     assert "/no/such" in scored.result.error.message
     assert "work" in scored.result.error.message
+    hint = "Make /no/such in a recipe of the image, or give work another `workdir`."
+    assert scored.result.error.hint == hint
 
 
 async def test_an_open_process_says_apart_that_its_program_is_not_there(scoring, work):
