@@ -129,3 +129,18 @@ def evaluate(inputs):
     assert (metrics["printed"], metrics["end"]["exit_code"]) == ("", 127)
     assert "could not be started" in metrics["said"]
     assert (metrics["own"]["exit_code"], metrics["own"]["stdout"]) == (126, "OCI runtime exec failed\n")
+
+
+async def test_a_script_whose_first_line_ends_in_crlf_is_told_why_it_is_not_found(scoring, work):
+    await scoring.passing(
+        r"""
+def evaluate(inputs):
+    exec_ = inputs["scoring"].exec
+    made = exec_("work", ["sh", "-c", r"printf '#!/bin/sh\r\necho hi\n' > /tmp/a.sh && chmod 755 /tmp/a.sh"])
+    assert made.ok, made.stderr
+    ran = exec_("work", ["/tmp/a.sh"])
+    assert not ran.ok and "if /tmp/a.sh is there" in ran.stderr and "CRLF" in ran.stderr, ran
+    return {"status": "PASS", "metrics": {}}
+""",
+        **work(tmpfs_exec=True),
+    )

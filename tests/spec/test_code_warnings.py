@@ -48,6 +48,8 @@ def test_run_py_is_looked_at_too_and_a_shared_file_is_told_once(folder):
     told = [text for text in check(folder.root).warnings if "nothing in it" in text]
     assert told == [
         "tasks/one/run.py: nothing in it is called run; write it",
-        "shared/judge.py: nothing in it is called evaluate; write it, or name another by"
-        " `evaluation.entrypoint`",
+        (
+            "shared/judge.py: nothing in it is called evaluate; write it, or name another by"
+            " `evaluation.entrypoint`"
+        ),
     ]
