@@ -225,7 +225,8 @@ async def _ended(host: Host, exec_id: str, stream: Stream, output: Output, secon
     else:
         code = await exit_code(host, exec_id, until=max(until, ended_at + ENDED_SECONDS))
     refuse_broken_off(host, ended_at)
-    if code not in (None, STILL_RUNNING) and ended_at > until and await ran_over(host, exec_id, seconds + held_up):
+    late = code not in (None, STILL_RUNNING) and ended_at > until
+    if late and await ran_over(host, exec_id, seconds + held_up):
         return STILL_RUNNING
     return code
 
