@@ -49,6 +49,16 @@ def with_dictionary(packed: bytes, code: int) -> bytes:
     return packed[:12] + header + struct.pack("<I", zlib.crc32(header)) + packed[12 + size :]
 
 
+@pytest.mark.parametrize("data", [b"x\n", b"", b"PK\x03\x04" + bytes(30), b"hello " * 100])
+@pytest.mark.parametrize("suffix", [".zip", ".tar", ".tar.gz", ".tar.xz"])
+def test_what_is_no_archive_is_told_as_damaged(tmp_path, dataset, data, suffix):
+    (tmp_path / f"bad{suffix}").write_bytes(data)
+    made, _ = verdicts(tmp_path, dataset, str(tmp_path / f"bad{suffix}"))
+    kind, text = made["a", 1]
+    assert kind == "invalid_submission"
+    assert text.startswith(f"The archive bad{suffix} is refused: it is damaged: ")
+
+
 def test_an_xz_that_asks_for_a_huge_dictionary_is_refused_and_the_largest_preset_is_read(tmp_path, dataset):
     plain = tar_bytes(("artifacts/answer.txt", b"mine", tarfile.REGTYPE))
     (tmp_path / "good.tar.xz").write_bytes(lzma.compress(plain, preset=9 | lzma.PRESET_EXTREME))

@@ -40,7 +40,7 @@ from scorehost.hosts.exec_ends import (
     taken_along,
     told_of_trouble,
 )
-from scorehost.hosts.exec_words import explained
+from scorehost.hosts.exec_words import explained, explained_late
 from scorehost.hosts.host import Host
 from scorehost.hosts.usage import crowded_out
 from scorehost.model.blame import Ran, Trouble
@@ -182,10 +182,12 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: End, on_cut: End |
         await refuse_lost_by_others(host, Trouble.TIME if timed_out else Trouble.ENDED, gone=lost)
     oom = await kills.are_its_own() or (lost and host.ended == "oom")
     lost = lost and not timed_out
+    stderr = output.stderr.content()
+    stderr += explained_late(code, stderr) + (_crowded_words(host) if crowded else b"")
     return ExecResult(
         exit_code=TIMED_OUT if timed_out else code,
         stdout=output.stdout.content(),
-        stderr=output.stderr.content() + (_crowded_words(host) if crowded else b""),
+        stderr=stderr,
         stdout_truncated=output.stdout.truncated,
         stderr_truncated=output.stderr.truncated,
         timed_out=timed_out,

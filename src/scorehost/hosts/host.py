@@ -25,7 +25,7 @@ from scorehost.files.tree import ChangedWhileSent, Tree, archive
 from scorehost.hosts.blueprint import SHARED_MODE, Blueprint, Users
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.confinement import limits_discarded
-from scorehost.hosts.fitness import Looked, look_over
+from scorehost.hosts.fitness import Looked, Named, look_over
 from scorehost.hosts.labels import RECIPE, host_labels
 from scorehost.hosts.leaving import Leaving
 from scorehost.hosts.memory_watch import MemoryWatch
@@ -233,7 +233,9 @@ async def made_host(
     try:
         _heed(site, blueprint, said)
         with site.timed("start"), blamed(Phase.START, blueprint):
-            await look_over(site.engine, host.container, image, host.shared, site.looked)
+            choice = blueprint.image
+            named = Named(blueprint.name, host.image_words, "" if isinstance(choice, str) else choice.words)
+            await look_over(site.engine, host.container, image, host.shared, site.looked, named=named)
         if trees:
             with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
                 sent = archive(trees.items(), blueprint.links, digested=digested)

@@ -67,7 +67,7 @@ class _Modest(io.BufferedReader):
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
-            raise BadArchive("it points to places before its beginning") from None
+            raise BadArchive("it is damaged: it points to places before its beginning") from None
 
 
 def _members(opened: zipfile.ZipFile, named: Iterable[tuple[zipfile.ZipInfo, str]]) -> Iterator[Entry]:
