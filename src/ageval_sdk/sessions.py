@@ -115,7 +115,7 @@ class _Answer(Dict[str, Any]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """As of any mapping."""
-        return self[name] if name in self else default
+        return self.get(name, default)
 
 
 def _answer(
