@@ -115,7 +115,10 @@ class _Answer(Dict[str, Any]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """As of any mapping."""
-        return self.get(name, default)
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
 
 def _answer(
