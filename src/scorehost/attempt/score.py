@@ -268,6 +268,9 @@ async def _run(resources: Resources, progress: Progress, draft: Drafting, site: 
     end = progress.run.end
     if end is not None and end.status == "failed":
         progress.warnings.append(f"the run phase failed, and what it had published was scored: {end.why}")
+    elif end is not None and end.limit:
+        text = f"the run phase was stopped at limits.{end.limit}, and what it had published was scored"
+        progress.warnings.append(text)
     progress.enter(Phase.PREPARE)
 
 
