@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any, Dict
 
 from scorehost_sdk import present
 from scorehost_sdk.agents import AsyncAgent, AsyncSession
@@ -11,7 +12,7 @@ from scorehost_sdk.faults import AdapterFault, ReplyError, ScoringError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any, Dict, Optional, Self, Type
+    from typing import Optional, Self, Type
 
     from scorehost_sdk.replies import Reply
 
@@ -73,7 +74,7 @@ class AgentSession:
             print(f"ageval_sdk: {fault}")  # noqa: T201 - the log of run.py
             return _answer(ok=False, error=fault.kind)
         last_fault = ""
-        return _answer(ok=True, text=reply.text, structured=_object(reply), invocation_id=reply.request_id)
+        return _answer(ok=True, text=reply.text, reply=reply, invocation_id=reply.request_id)
 
     async def record_observation(self, call_id: str, **facts: Any) -> Dict[str, Any]:
         """Writes what a tool of run.py gave into the log; it is no call of an agent."""
@@ -98,17 +99,44 @@ class AgentSession:
         await self._talk.__aexit__(kind, error, trace)
 
 
+class _Answer(Dict[str, Any]):
+    """What a turn gave. Whoever asks for `structured` reads the reply as an object, and nobody else does:
+    prose that is taken as text is no misread reply.
+    """
+
+    def __init__(self, reply: Optional[Reply], fields: Dict[str, Any]) -> None:
+        super().__init__(fields, structured=None if reply is None else reply.peek())
+        self._reply = reply
+
+    def __getitem__(self, name: str) -> Any:
+        if name == "structured" and self._reply is not None:
+            return _object(self._reply)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As of any mapping."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+
 def _answer(
-    *, ok: bool, text: str = "", error: Optional[str] = None, structured: Any = None, invocation_id: str = ""
+    *,
+    ok: bool,
+    text: str = "",
+    error: Optional[str] = None,
+    reply: Optional[Reply] = None,
+    invocation_id: str = "",
 ) -> Dict[str, Any]:
-    return {
+    fields = {
         "ok": ok,
         "text": text,
         "error": error,
-        "structured": structured,
         "tool_calls": [],
         "invocation_id": invocation_id,
     }
+    return _Answer(reply, fields)
 
 
 def _object(reply: Reply) -> Optional[Dict[str, Any]]:

@@ -10,6 +10,7 @@
     │   │   ├── NotFound                    no such container, image, exec
     │   │   └── Conflict                    the name or the state is taken
     │   └── EngineTimeout          exit 2   it did not answer in time
+    │       └── EngineHangs        exit 2   it answers nothing at all, to nobody
     ├── AttemptFailed              exit 3   one attempt ends as ERROR; carries a model Failure
     ├── CallFailed                 exit 3   one call of a role has no reply; carries a model Fault
     ├── BudgetSpent                exit 3   more was asked for than an attempt or its job may have
@@ -95,6 +96,10 @@ class EngineUnreachable(EngineError):
 
 class EngineTimeout(EngineError):
     """The engine took the request and did not answer within the time given."""
+
+
+class EngineHangs(EngineTimeout):
+    """It answers nothing at all, to nobody: no container can bring that about."""
 
 
 class EngineRefused(EngineError):

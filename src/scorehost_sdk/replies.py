@@ -41,16 +41,28 @@ class Reply(Mapping[str, Any]):
 
     def json(self) -> Dict[str, Any]:
         """The object that the whole text is; ReplyError for anything else, and for a key that comes twice."""
-        if self._object is None:
-            try:
-                found = json.loads(self.text, object_pairs_hook=_unique, parse_constant=_no_constant)
-            except (ValueError, RecursionError) as error:
-                why = str(error) if isinstance(error, ReplyError) else "it is no JSON"
-                raise _misread(f"the reply is not one JSON object: {why} ({self._shown()})") from None
-            if not isinstance(found, dict):
-                raise _misread(f"the reply is JSON, but no object ({self._shown()})")
-            self._object = found
+        why = self._why_no_object()
+        if why:
+            raise _misread(f"the reply is {why} ({self._shown()})")
+        assert self._object is not None  # noqa: S101 - else there is a reason
         return self._object
+
+    def peek(self) -> Optional[Dict[str, Any]]:
+        """The same object, None where there is none: nobody has read the reply as one by that."""
+        return None if self._why_no_object() else self._object
+
+    def _why_no_object(self) -> str:
+        if self._object is not None:
+            return ""
+        try:
+            found = json.loads(self.text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            why = str(error) if isinstance(error, ReplyError) else "it is no JSON"
+            return f"not one JSON object: {why}"
+        if not isinstance(found, dict):
+            return "JSON, but no object"
+        self._object = found
+        return ""
 
     def flag(self, name: str) -> bool:
         """The boolean under `name`; ReplyError when it is missing or anything else, such as "false"."""

@@ -122,6 +122,9 @@ def test_calls_that_are_used_up_end_it_and_name_the_limit(tmp_path):
     """
     made = produced(tmp_path, run, limits={"agent_invocations": 2})
     assert (made.result["status"], made.result["limit"]) == ("FAIL", "agent_invocations")
+    assert made.result["warnings"] == [
+        "the run phase was stopped at limits.agent_invocations, and what it had published was scored"
+    ]
     assert made.log("run.log") == "turn 0\nturn 1\n"
     assert made.result["agent_invocations"] == 2
 

@@ -33,6 +33,14 @@ def finding(
     return AuditFinding(level=level, kind=kind, task_id=task_id, text=text, command=command)
 
 
+def test_one_evaluator_is_spoken_of_as_one():
+    raises = finding(kind="evaluator-raises")
+    told = "1 of 50 evaluators raises for what is merely wrong, in place of FAIL: a"
+    assert told in lines(findings=(raises,))
+    told = "2 of 50 evaluators raise for what is merely wrong, in place of FAIL: a, b"
+    assert told in lines(findings=(raises, finding(task_id="b", kind="evaluator-raises")))
+
+
 def test_the_end_says_how_many_evaluators_passed_what():
     passed = (
         Passed(label="an empty file", tasks=("a", "b", "c")),

@@ -386,3 +386,12 @@ def test_a_reader_that_closes_the_pipe_early_is_no_error(dataset):
     assert "BrokenPipe" not in said
     assert process.wait(timeout=20) == 0
     process.stderr.close()
+
+
+def test_check_counts_its_warnings_beside_no_problem(dataset):
+    assert call("check", dataset).stdout.endswith("1 task, no problem.\n")
+    (dataset / "tasks/count-words/evaluation/none.txt").write_text("")
+    told = call("check", dataset)
+    assert told.exit_code == 0
+    assert "warning: count-words: gold file none.txt is empty; see that" in told.stderr
+    assert told.stdout.endswith("1 task, no problem, 1 warning.\n")

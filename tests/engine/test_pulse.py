@@ -98,3 +98,11 @@ async def test_an_engine_that_hung_is_asked_again_once_it_is_there(opened, monke
     fake.hangs = False
     await anyio.sleep(0.3)
     assert (await engine.inspect("x")).id == "x"
+
+
+async def test_a_close_that_gives_up_soon_makes_nobody_else_give_up(opened):
+    """An engine that stood still for three seconds is waited for, whatever was to be removed meanwhile."""
+    fake, engine = opened
+    await seconds_of(lambda: engine.remove("x"))
+    fake.hangs = False
+    assert (await engine.inspect("x")).id == "x"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import anyio
 import pytest
 from hypothesis import given
@@ -142,3 +144,24 @@ async def test_questions_that_are_answered_promptly_stretch_no_time_however_many
         await clock.expired()
         group.cancel_scope.cancel()
     assert anyio.current_time() - begun < 0.6
+
+
+@pytest.mark.anyio
+async def test_what_this_process_slept_over_is_on_no_clock(monkeypatch):
+    monkeypatch.setattr("scorehost.hosts.clock.LOOK_SECONDS", 0.05)
+    clock = StandingClock(0.3)
+    clock.start()
+    ran = []
+
+    async def expires():
+        await clock.expired()
+        ran.append("out")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(expires)
+        await anyio.sleep(0.06)
+        time.sleep(0.5)  # noqa: ASYNC251 - as a process that is stopped: nothing of it runs
+        await anyio.sleep(0.06)
+        assert not ran
+        with anyio.fail_after(5):
+            await clock.expired()

@@ -129,6 +129,18 @@ async def test_a_program_that_ended_late_by_the_engines_own_times_is_timed_out_h
     assert (done.exit_code, done.timed_out, killed) == (124, True, ["killed"])
 
 
+async def test_the_time_for_which_the_engine_stood_still_is_not_the_programs():
+    """The engine's own times have that in them: it noted the end when it went on."""
+    async with one_host(sleeps) as host, outside(host, prints_after=1.6, answers_after=1.4):
+
+        async def exec_seconds(_container, _exec_id):
+            return ORDER.seconds + 1.3
+
+        host.memory.exec_seconds = exec_seconds
+        done, killed = await ran(host)
+    assert (done.exit_code, done.stdout, done.timed_out, killed) == (0, b"ok\n", False, [])
+
+
 async def test_the_time_of_an_exec_is_that_between_the_engines_events():
     async def takes_a_while(context):
         await context.sleep(0.3)

@@ -105,6 +105,8 @@ async def test_a_place_that_is_not_in_the_image_is_the_datasets_fault_before_any
     assert scored.kind == "image_unusable"
     assert "/no/such" in scored.result.error.message
     assert "work" in scored.result.error.message
+    hint = "Make /no/such in a recipe of the image, or give work another `workdir`."
+    assert scored.result.error.hint == hint
 
 
 async def test_an_open_process_says_apart_that_its_program_is_not_there(scoring, work):
@@ -127,3 +129,18 @@ def evaluate(inputs):
     assert (metrics["printed"], metrics["end"]["exit_code"]) == ("", 127)
     assert "could not be started" in metrics["said"]
     assert (metrics["own"]["exit_code"], metrics["own"]["stdout"]) == (126, "OCI runtime exec failed\n")
+
+
+async def test_a_script_whose_first_line_ends_in_crlf_is_told_why_it_is_not_found(scoring, work):
+    await scoring.passing(
+        r"""
+def evaluate(inputs):
+    exec_ = inputs["scoring"].exec
+    made = exec_("work", ["sh", "-c", r"printf '#!/bin/sh\r\necho hi\n' > /tmp/a.sh && chmod 755 /tmp/a.sh"])
+    assert made.ok, made.stderr
+    ran = exec_("work", ["/tmp/a.sh"])
+    assert not ran.ok and "if /tmp/a.sh is there" in ran.stderr and "CRLF" in ran.stderr, ran
+    return {"status": "PASS", "metrics": {}}
+""",
+        **work(tmpfs_exec=True),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scorehost.hosts.exec_words import explained, warning_of
+from scorehost.hosts.exec_words import explained, explained_late, warning_of
 from scorehost.model.exec_result import ExecResult
 
 MISSING = 'exec: "/attempt/artifacts/run.sh": stat /attempt/artifacts/run.sh: no such file or directory'
@@ -23,6 +23,23 @@ def test_a_script_that_is_there_and_whose_interpreter_is_not_is_explained(progra
     said = explained(program, code, words)
     assert said.startswith(words.encode())
     assert (b"CRLF" in said) == more
+
+
+@pytest.mark.parametrize(
+    ("code", "stderr", "more"),
+    [
+        (1, b"exec /attempt/artifacts/run.sh: no such file or directory\n", True),  # as runc 1.1 ends
+        (255, b"exec /attempt/artifacts/run.sh: no such file or directory", True),
+        (0, b"exec /attempt/artifacts/run.sh: no such file or directory\n", False),
+        (1, b"exec /x: no such file or directory\nand more\n", False),
+        (1, b"exec x: no such file or directory\n", False),
+        (1, b"", False),
+    ],
+)
+def test_a_script_whose_interpreter_is_found_missing_at_the_last_moment_is_explained_too(code, stderr, more):
+    assert (
+        b"if /attempt/artifacts/run.sh is there, what its first line names" in explained_late(code, stderr)
+    ) == more
 
 
 @pytest.mark.parametrize(

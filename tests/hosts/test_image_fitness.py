@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from scorehost.errors import AttemptFailed
 from scorehost.hosts.blueprint import Blueprint, Users
 from scorehost.hosts.host import Site, made_host
 from scorehost.hosts.memory_watch import watch_memory
+from scorehost.hosts.recipe import Recipe
 from scorehost.model.limits import Limits
 
 pytestmark = pytest.mark.anyio
@@ -58,7 +60,29 @@ async def made(places: dict[str, Place], **values) -> str:
 async def test_an_image_that_leaves_no_room_is_unusable_before_anything_is_uploaded(places, said):
     found = await made(places, scratch=("/srv",))
     assert said in found
-    assert bool(said) == found.startswith("image_unusable: the image odd:1 has ")
+    assert bool(said) == found.startswith("image_unusable: the image odd:1 of ")
+
+
+async def test_an_unusable_image_is_named_by_its_host_and_what_to_mend_by_its_recipe_where_there_is_one(
+    tmp_path,
+):
+    said = []
+    for source in ("odd:1", Recipe(tmp_path / "environment/work/Dockerfile")):
+        async with MemoryEngine() as engine, plain_site(engine) as site:
+            image = engine.images.add("odd:1")
+            engine.images.places = {(image.id, "/tmp"): Place("folder", 0o555)}
+            blueprint = replace(plan(), image=source)
+            with pytest.raises(AttemptFailed) as raised:
+                async with made_host(site, blueprint, image, {}, workspace_bytes=0):
+                    pass
+            said.append((raised.value.failure.message.split(" has ")[0], raised.value.failure.hint))
+    assert said == [
+        ("the image odd:1 of work", "Mend it in a recipe: `FROM odd:1`, then a RUN line."),
+        (
+            "the image that environment/work/Dockerfile makes of work",
+            "Mend it in environment/work/Dockerfile, by a RUN line.",
+        ),
+    ]
 
 
 async def test_an_image_is_looked_at_once():

@@ -13,6 +13,7 @@ from scorehost.jobs.running import Running
 from scorehost.model import direction as way
 from scorehost.report.content import report_content
 from scorehost.report.junit import junit_report
+from scorehost.report.rows import ERROR_HEAD
 from scorehost.runs.folder import JobFolder
 from scorehost.runs.reading import read_job
 from scorehost.spec.task import Output
@@ -47,6 +48,10 @@ def test_directions_that_differ_have_none_in_common():
     assert way.common(["minimize", "minimize"]) == "minimize"
     assert way.common(["minimize", "maximize"]) == "mixed"
     assert way.common([]) == "maximize"
+
+
+def test_a_table_of_errors_calls_the_worse_end_by_no_direction():
+    assert ERROR_HEAD == ("kind", "blame", "count", "as the worst score")
 
 
 def test_a_crash_counts_as_the_highest_score_where_scores_are_minimised(tmp_path):

@@ -258,3 +258,29 @@ def test_a_session_of_a_task_with_named_environments_says_where_it_works(tmp_pat
     )
     assert alone.value["status"] == "PASS"
     assert [frame.environment for frame in alone.requests if frame.kind == "session"] == [None]
+
+
+LAYOUT = """
+from ageval_sdk import Agent
+async def evaluate(inputs):
+    async with Agent(attempt_id="a").session("judge") as session:
+        reply = await session.invoke("is it so?")
+    found = READ
+    return {"status": "PASS", "metrics": {"ok": reply.get("ok"), "text": reply["text"]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "misread"),
+    [
+        ('reply["text"]', False),  # prose that is read as prose is what was asked for
+        ('reply["structured"]', True),
+        ('(reply.get("structured") or {}).get("ok", True)', True),
+    ],
+)
+def test_in_the_ageval_layout_a_reply_is_misread_only_where_its_object_is_asked_for(tmp_path, read, misread):
+    outcome = evaluate(
+        tmp_path, LAYOUT.replace("READ", read), answer=answers(output="It is so."), roles=("judge",)
+    )
+    assert outcome.value["status"] == "PASS"
+    assert outcome.last.misread is misread

@@ -22,8 +22,11 @@ GOOD = "def evaluate(inputs):\n    return {'status': 'PASS'}\n"
         ("def evaluate(inputs)\n    pass\n", ":1:21: this Python cannot read it: expected ':'"),
         ("x = (" * 5000, ": this Python cannot read it"),
         ("x = 1\0\n", ": this Python cannot read it"),
-        ("def evalute(inputs):\n    return {}\n", ": nothing in it is called evaluate"),
-        ("", ": nothing in it is called evaluate"),
+        (
+            "def evalute(inputs):\n    return {}\n",
+            ": nothing in it is called evaluate; write it, or name another by `evaluation.entrypoint`",
+        ),
+        ("", ": nothing in it is called evaluate; write it, or name another by `evaluation.entrypoint`"),
         ("import sqlite3\n" + GOOD, ":1: imports sqlite3; a database in a file needs"),
         (GOOD + "def late():\n    from sqlite3 import connect\n", ":4: imports sqlite3"),
         ("from lib.sqlite3 import thing\n" + GOOD, None),
@@ -44,6 +47,9 @@ def test_run_py_is_looked_at_too_and_a_shared_file_is_told_once(folder):
         folder.task("evaluation: {entrypoint: 'shared.judge:evaluate'}\n", name=name)
     told = [text for text in check(folder.root).warnings if "nothing in it" in text]
     assert told == [
-        "tasks/one/run.py: nothing in it is called run",
-        "shared/judge.py: nothing in it is called evaluate",
+        "tasks/one/run.py: nothing in it is called run; write it",
+        (
+            "shared/judge.py: nothing in it is called evaluate; write it, or name another by"
+            " `evaluation.entrypoint`"
+        ),
     ]

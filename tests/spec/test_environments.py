@@ -105,6 +105,26 @@ def test_a_recipe_that_copies_gold_or_solutions_is_an_error(folder, line):
     assert problem.startswith("tasks/one/environment/evaluate/a/Dockerfile:3:1: copies ")
 
 
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "has no instruction in it. Begin with `FROM scorehost/python:3`"),
+        (b"# later\n\n", "has no instruction in it. Begin with `FROM scorehost/python:3`"),
+        ("FROM x\n".encode("utf-16"), "is no text in UTF-8 (UTF-16, perhaps). Save the file as UTF-8"),
+    ],
+)
+def test_a_recipe_without_an_instruction_that_can_be_read_is_told_by_check(folder, data, said):
+    folder.write("tasks/one/environment/evaluate.Dockerfile", "")
+    (folder.root / "tasks/one/environment/evaluate.Dockerfile").write_bytes(data)
+    assert folder.problem().startswith(f"tasks/one/environment/evaluate.Dockerfile: {said}")
+
+
+def test_a_recipe_with_a_comment_in_latin_1_is_read(folder):
+    folder.write("tasks/one/environment/evaluate.Dockerfile", "")
+    (folder.root / "tasks/one/environment/evaluate.Dockerfile").write_bytes(b"# M\xfcller\nFROM x\n")
+    assert folder.load().tasks["one"].evaluate_dockerfile is not None
+
+
 def test_a_recipe_may_copy_from_its_own_stages_and_talk_of_evaluation(folder):
     lines = [
         "FROM x AS b",

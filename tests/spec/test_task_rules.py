@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 
@@ -41,6 +43,16 @@ def test_three_mistakes_in_two_files_are_told_together(folder):
         ("limits: {exec_seconds: 0}", "3:24: limits.exec_seconds: must be greater than 0", "Change 0"),
         ("limits: {output_bytes: 4194305}", "3:24: limits.output_bytes: must be at most 4194304", ""),
         ("limits: {memory: 5}", "3:10: limits.memory: unknown key", "Did you mean `memory_mb`?"),
+        (
+            "evaluation: {limits: {cpus: 16}}",
+            "3:14: evaluation.limits: unknown key",
+            "`limits` stands at the top of the file, without indentation",
+        ),
+        (
+            "environments: {}",
+            "3:1: environments: unknown key",
+            "`environments` stands below `evaluation`",
+        ),
         (
             "evaluation: {network: bridge}",
             "3:23: evaluation.network: a scoring host never has a network",
@@ -123,7 +135,21 @@ def test_format_and_task_id_must_be_right(folder, text, start):
 
 def test_a_folder_without_task_yaml_is_an_error(folder):
     (folder.root / "tasks/two").mkdir()
-    assert folder.problem().startswith("tasks/two/task.yaml: cannot be read: No such file")
+    assert folder.problem().startswith("tasks/two/task.yaml: is not there. Put the file there")
+
+
+def test_a_task_yaml_that_is_a_link_to_nothing_is_called_that(folder):
+    (folder.root / "tasks/two").mkdir()
+    (folder.root / "tasks/two/task.yaml").symlink_to("gone")
+    assert folder.problem().startswith(
+        "tasks/two/task.yaml: is a link that leads to no file. Put the file there"
+    )
+
+
+def test_an_evaluator_that_is_no_file_is_told_once_and_not_as_missing(folder):
+    (folder.root / "tasks/one/evaluator.py").unlink()
+    os.mkfifo(folder.root / "tasks/one/evaluator.py")
+    assert folder.problem().startswith("tasks/one/evaluator.py: must be a file, and is a FIFO")
 
 
 def test_a_task_without_evaluator_is_an_error(folder):

@@ -57,6 +57,34 @@ def test_rows_are_read_in_every_form(tmp_path, dataset, form, packed):
     assert (texts(read), read.warnings) == (READ, ())
 
 
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (
+            '{"task_id": "a", "answer": "Mü"}'.encode("latin-1"),
+            "p.jsonl:1:1: not UTF-8, from byte 30 on. A row",
+        ),
+        (lines().encode("utf-16-le"), "p.jsonl:1:1: not UTF-8, from byte "),
+        (json.dumps(ROWS[0], indent=2).encode(), "p.jsonl:1:1: not JSON: "),
+        (b"task_id,answer\na,1\n", "p.jsonl:1:1: not JSON: "),
+        (b"7\n7\n", "p.jsonl:1:1: a row must be an object. A row"),
+    ],
+)
+def test_what_is_no_row_is_told_once_what_a_row_is_and_in_which_forms_rows_come(
+    tmp_path, dataset, data, said
+):
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(data)
+    with pytest.raises(SpecError) as raised:
+        read_predictions(path, dataset)
+    told = "\n".join(str(problem) for problem in raised.value.problems)
+    assert said in told
+    form = (
+        'A row is {"task_id": …, "<artifact id>": "text"}; one stands on each line, or all in one JSON array'
+    )
+    assert told.count(form) == 1
+
+
 def test_a_bad_row_of_an_array_is_named_by_its_place(tmp_path, dataset):
     path = tmp_path / "p.json"
     path.write_text(json.dumps([*ROWS, {"task_id": "a", "answer": 5}, 7]))
@@ -84,14 +112,14 @@ def test_keys_that_are_no_artifacts_are_counted_and_said_and_not_read(tmp_path, 
     assert texts(read) == {"a": ["1"], "b": ["2"]}
     (said,) = read.warnings
     told = said.removeprefix("keys of rows that are no artifacts are not read: ")
-    assert told == "'model' (2 rows), 'tokens' (1 rows), 'logprobs' (1 rows)."
+    assert told == "'model' (2 rows), 'tokens' (1 row), 'logprobs' (1 row)."
 
 
 def test_of_very_many_keys_that_are_no_artifacts_a_thousand_are_counted_one_by_one(tmp_path, dataset):
     rows = [{"task_id": "a", "answer": "x", **{f"{n}.{key}": 0 for key in range(600)}} for n in range(4)]
     (tmp_path / "p.jsonl").write_text(lines(rows))
     (said,) = read_predictions(tmp_path / "p.jsonl", dataset).warnings
-    assert "'…' (1400 rows), '0.0' (1 rows)" in said
+    assert "'…' (1400 rows), '0.0' (1 row)" in said
     assert said.endswith(" and 996 more.")
 
 
@@ -105,7 +133,7 @@ def test_rows_of_unknown_tasks_are_counted_and_said(tmp_path, dataset):
     read = one(tmp_path, dataset, *ROWS, {"task_id": "c", "answer": "1"}, {"task_id": "aa", "answer": "1"})
     assert texts(read) == READ
     assert read.warnings[0].startswith("2 rows are for 2 tasks that the dataset has not, such as 'c'")
-    with pytest.raises(UsageError, match="no row for any task of the dataset: its 1 rows are"):
+    with pytest.raises(UsageError, match="no row for any task of the dataset: 1 row is for others"):
         one(tmp_path, dataset, {"task_id": "elsewhere", "answer": "1"})
 
 
@@ -161,7 +189,7 @@ def test_a_model_patch_is_the_patch_that_a_task_asks_for_and_nothing_else(tmp_pa
     read = one(tmp_path, asks, patch)
     assert read.samples["a"][0].texts == {"change": "--- a\n+++ b\n"}
     assert read.warnings == (
-        "keys of rows that are no artifacts are not read: 'model_name_or_path' (1 rows).",
+        "keys of rows that are no artifacts are not read: 'model_name_or_path' (1 row).",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import io
 import json
 import lzma
@@ -46,6 +47,16 @@ def with_dictionary(packed: bytes, code: int) -> bytes:
     assert header[2] == 0x21  # LZMA2, whose one byte of properties is the dictionary's size
     header[4] = code
     return packed[:12] + header + struct.pack("<I", zlib.crc32(header)) + packed[12 + size :]
+
+
+@pytest.mark.parametrize("data", [b"x\n", b"", b"PK\x03\x04" + bytes(30), b"hello " * 100])
+@pytest.mark.parametrize("suffix", [".zip", ".tar", ".tar.gz", ".tar.xz"])
+def test_what_is_no_archive_is_told_as_damaged(tmp_path, dataset, data, suffix):
+    (tmp_path / f"bad{suffix}").write_bytes(data)
+    made, _ = verdicts(tmp_path, dataset, str(tmp_path / f"bad{suffix}"))
+    kind, text = made["a", 1]
+    assert kind == "invalid_submission"
+    assert text.startswith(f"The archive bad{suffix} is refused: it is damaged: ")
 
 
 def test_an_xz_that_asks_for_a_huge_dictionary_is_refused_and_the_largest_preset_is_read(tmp_path, dataset):
@@ -295,3 +306,50 @@ def test_of_a_file_that_no_artifact_may_be_so_large_no_more_is_unpacked(tmp_path
     caps = Caps(one=MIB)
     unpack(tmp_path / "bomb.zip", tmp_path / "out", caps)
     assert [path for path in (tmp_path / "out").rglob("*") if path.is_file()] == []
+
+
+PLAIN = tar_bytes(("x", b"", tarfile.REGTYPE), ("artifacts/answer.txt", b"mine", tarfile.REGTYPE))
+NO_END = PLAIN[: 3 * 512]  # two headers and one block of content
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (PLAIN[:512] + PLAIN[512:].replace(b"answer", b"Answer", 1), "damaged or cut off"),  # checksum
+        (PLAIN[:700], "damaged or cut off"),
+        (PLAIN[:512] + b"9 size=x\n", "damaged or cut off"),
+        (gzip.compress(PLAIN)[:-8] + bytes(8), "CRC check failed"),
+        (gzip.compress(PLAIN)[:-3], "ended before"),
+        (lzma.compress(PLAIN)[:-20], "its end is missing"),
+    ],
+    ids=["checksum", "cut in a header", "junk", "gzip's checksum", "cut in gzip's end", "cut in xz's end"],
+)
+def test_a_tar_that_is_damaged_anywhere_is_refused_and_never_taken_for_a_shorter_one(tmp_path, data, text):
+    (tmp_path / "a.tar").write_bytes(data)
+    with pytest.raises(BadArchive, match=text):
+        unpack(tmp_path / "a.tar", tmp_path / "t")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (NO_END, "it has no mark at its end, and may be cut off; what it holds before that is taken"),
+        (PLAIN + PLAIN, "something follows the mark at its end, and is not read"),
+        (gzip.compress(PLAIN) + b"junk", "something follows the mark at its end, and is not read"),
+        (lzma.compress(PLAIN) + b"junk" * 4, "something follows the mark at its end, and is not read"),
+        (gzip.compress(NO_END) + gzip.compress(PLAIN[len(NO_END) :]), None),
+    ],
+)
+def test_what_stands_after_the_end_of_a_tar_and_an_end_that_is_missing_are_warnings(tmp_path, data, said):
+    (tmp_path / "a.tar").write_bytes(data)
+    assert unpack(tmp_path / "a.tar", tmp_path / "t").warnings == (() if said is None else (said,))
+    assert (tmp_path / "t/artifacts/answer.txt").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("size", ["-1", "-1024"])
+def test_a_member_of_negative_size_refuses_its_archive(tmp_path, size):
+    member = tarfile.TarInfo("artifacts/answer.txt")
+    member.pax_headers = {"size": size}
+    (tmp_path / "a.tar").write_bytes(member.tobuf(tarfile.PAX_FORMAT) + bytes(1024))
+    with pytest.raises(BadArchive, match="negative size"):
+        unpack(tmp_path / "a.tar", tmp_path / "t")

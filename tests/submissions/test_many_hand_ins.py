@@ -33,6 +33,11 @@ def names(submissions):
     return {one.name: one.record.label for one in submissions}
 
 
+def test_a_name_without_a_path_is_refused_and_not_the_working_folder(tmp_path, several):
+    with pytest.raises(UsageError, match="--submission x=: no path stands after the `=`"):
+        found(tmp_path, several, "x=")
+
+
 def test_every_archive_of_the_standard_library_is_taken_and_every_other_is_named_with_why(tmp_path, several):
     hand_ins = tmp_path / "in"
     hand_ins.mkdir()

@@ -94,7 +94,7 @@ def test_check_names_gold_and_solutions_that_stand_for_others_and_empty_gold(dat
     (dataset / "tasks/b/solution/artifacts/answer.txt").write_bytes(ANNEX)
     assert check(dataset).warnings == (
         "a: gold file gold.csv is a pointer of Git LFS, not the file itself; run `git lfs pull`",
-        "a: 1 gold files are empty: none.txt",
+        "a: gold file none.txt is empty; see that what belongs there was copied",
         "b/solution/artifacts/answer.txt is a pointer of git-annex, not the file itself; run `git annex get`",
     )
 

@@ -141,7 +141,7 @@ async def _engines(resources: Resources, progress: Progress, trouble: EngineErro
         Trouble.STUCK,
         Place.EVALUATOR,
         Ran.SUBMITTED if ran else Ran.NOTHING,
-        engine_answers=await works(resources.engine),
+        engine_answers=await works(resources.engine, after=trouble),
     )
     verdict = blame(facts)
     return failure(
@@ -268,6 +268,9 @@ async def _run(resources: Resources, progress: Progress, draft: Drafting, site: 
     end = progress.run.end
     if end is not None and end.status == "failed":
         progress.warnings.append(f"the run phase failed, and what it had published was scored: {end.why}")
+    elif end is not None and end.limit:
+        text = f"the run phase was stopped at limits.{end.limit}, and what it had published was scored"
+        progress.warnings.append(text)
     progress.enter(Phase.PREPARE)
 
 

@@ -26,6 +26,16 @@ _VERBS = {
     "evaluator-raises": "raise for what is merely wrong, in place of FAIL",
     "attack-leaves-mean": "let an attack out of the mean",
 }
+_ONE = {  # the same of one evaluator
+    "solution-fails": "rejects its own solution",
+    "wrong-unexpected": "judges a wrong solution otherwise than its expect.yaml says",
+    "repeats-differ": "does not agree with itself",
+    "clock-decides": "judges by the time of day",
+    "full-score": "scores what must not pass as high as its solution",
+    "contradicts-itself": "contradicts its own score or checks",
+    "evaluator-raises": "raises for what is merely wrong, in place of FAIL",
+    "attack-leaves-mean": "lets an attack out of the mean",
+}
 
 
 def show_audit(report: AuditReport, *, as_json: bool) -> None:
@@ -70,7 +80,8 @@ def _sums(report: AuditReport) -> Iterator[str]:
         tasks = {one.task_id for one in report.findings if one.kind == kind}
         if tasks:
             named = ", ".join(sorted(tasks)[:_SHOWN])
-            yield f"{len(tasks)} of {count(report.tasks, 'evaluator')} {words}: {named}"
+            of = count(report.tasks, "evaluator")
+            yield f"{len(tasks)} of {of} {_ONE[kind] if len(tasks) == 1 else words}: {named}"
     if report.mutants:
         yield f"{report.survivors} of {count(report.mutants, 'mutated solution')} survived (PASS)"
     levels = [one.level for one in report.findings]

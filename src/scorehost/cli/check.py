@@ -28,16 +28,18 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 def check(dataset: Path, profiles: Path | None, gold: Path | None, probe: bool, lock: bool) -> int:
     """Check the files of DATASET (the current folder when it is not given); all problems at once, exit 2."""
     report = api.check(dataset, profiles=profiles, gold=gold)
-    for warning in report.warnings:
-        click.echo(visible(f"warning: {warning}"), err=True)
+    warnings = [*report.warnings]
     for name in api.moving_tags(dataset, profiles=profiles):
         text = f"image {name} has no digest: its tag may mean another image tomorrow; pin it with --lock"
-        click.echo(visible(f"warning: {text}"), err=True)
+        warnings.append(text)
+    for warning in warnings:
+        click.echo(visible(f"warning: {warning}"), err=True)
     for task in report.tasks:
         hosts = f", hosts {', '.join(task.environments)}" if task.environments else ""
         holds = f"{count(task.artifacts, 'artifact')}, {count(task.gold_files, 'gold file')}"
         say(f"  {task.task_id}: {holds}{hosts}")
-    say(f"{report.dataset_id} {report.version}: {count(len(report.tasks), 'task')}, no problem.")
+    told = f", {count(len(warnings), 'warning')}" if warnings else ""
+    say(f"{report.dataset_id} {report.version}: {count(len(report.tasks), 'task')}, no problem{told}.")
     if lock:
         say(f"locked: {typed(anyio.run(functools.partial(api.lock, dataset, profiles=profiles, gold=gold)))}")
     if not probe:

@@ -11,7 +11,7 @@ import anyio
 
 from scorehost.aio.retry import Retry
 from scorehost.engine.wire import Request, exchange
-from scorehost.errors import EngineRefused, EngineTimeout, EngineUnreachable
+from scorehost.errors import EngineHangs, EngineRefused, EngineTimeout, EngineUnreachable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,8 +75,10 @@ class Caller:
             last = not call.again or RETRY.after(tried) is None
             try:
                 return await self._once(call)
+            except EngineHangs:
+                raise
             except EngineTimeout:
-                if late or last or self._pulse.hangs:
+                if late or last:
                     raise
                 late = True
             except (EngineUnreachable, EngineRefused) as error:

@@ -80,7 +80,7 @@ class DockerEngine(DockerExecs):
             return
 
     async def ping(self) -> None:
-        """Asks whether the engine is there; EngineTimeout when it hangs."""
+        """Asks whether the engine is there; EngineHangs when it does not answer."""
         await self._pulse.check("say that it is there", closing=True)
 
     async def info(self) -> EngineInfo:

@@ -182,7 +182,7 @@ class Engine(Protocol):
         """
 
     async def ping(self) -> None:
-        """Asks whether the engine is there; EngineTimeout, within moments, when it hangs."""
+        """Asks whether the engine is there; EngineHangs, within moments, when it does not answer."""
 
     async def info(self) -> EngineInfo:
         """What the engine says of itself. The first call of a job: its errors name what to mend."""

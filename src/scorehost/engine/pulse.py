@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from scorehost.errors import EngineError, EngineTimeout
+from scorehost.errors import EngineError, EngineHangs, EngineTimeout
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,16 +30,14 @@ class Pulse:
         self._endpoint = endpoint
         self._ping = ping
         self._asking = anyio.Lock()
-        self._beat_at = self._missed_at = float("-inf")
+        self._beat_at = float("-inf")
+        # Apart: closes have little patience, and what they give up is no reason for anybody else to.
+        self._missed_at = {True: float("-inf"), False: float("-inf")}
 
-    @property
-    def hangs(self) -> bool:
-        """Whether the engine did not answer when it was asked last, a moment ago."""
-        return anyio.current_time() - self._missed_at < REMEMBER_SECONDS
-
-    def fresh(self, doing: str) -> None:
-        """EngineTimeout, at once, while the engine is known to hang."""
-        if self.hangs:
+    def fresh(self, doing: str, *, closing: bool = False) -> None:
+        """EngineHangs, at once, while the engine is known to hang, by the patience of such a call."""
+        missed = max(self._missed_at.values()) if closing else self._missed_at[False]
+        if anyio.current_time() - missed < REMEMBER_SECONDS:
             raise self._hung(doing, 0.0)
 
     def patience(self, *, closing: bool) -> float:
@@ -47,7 +45,7 @@ class Pulse:
         return _SOON if closing else STALL_SECONDS
 
     async def check(self, doing: str, *, closing: bool = False) -> None:
-        """Asks the engine, unless somebody did meanwhile. EngineTimeout when it does not answer.
+        """Asks the engine, unless somebody did meanwhile. EngineHangs when it does not answer.
 
         One that answers with an error, or cannot be connected to, is there, or gone: the call that waits
         learns that by itself.
@@ -65,14 +63,15 @@ class Pulse:
                     await anyio.lowlevel.checkpoint()
                 except EngineError:
                     return
-                self._beat_at, self._missed_at = anyio.current_time(), float("-inf")
+                self._beat_at = anyio.current_time()
+                self._missed_at = dict.fromkeys(self._missed_at, float("-inf"))
         if scope.cancelled_caught:
-            self._missed_at = anyio.current_time()
+            self._missed_at[closing] = anyio.current_time()
             raise self._hung(doing, seconds)
 
-    def _hung(self, doing: str, seconds: float) -> EngineTimeout:
+    def _hung(self, doing: str, seconds: float) -> EngineHangs:
         text = f", nor within {seconds:g} s when asked whether it is there" if seconds else ""
-        return EngineTimeout(
+        return EngineHangs(
             f"The Docker engine at {self._endpoint} hangs: it did not answer when asked to {doing}{text}.",
             hint="See what holds it: `docker ps` should answer at once; its process may be stopped.",
         )

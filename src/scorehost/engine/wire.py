@@ -245,11 +245,11 @@ async def exchange(
     """Sends `request` on a new connection and gives the answer once its head is there.
 
     Raises EngineUnreachable, EngineTimeout, and EngineRefused with its kinds for a status of 400 and above.
-    With `pulse` an engine that hangs is an EngineTimeout as soon as that is known, not when time is up.
+    With `pulse` an engine that hangs is EngineHangs as soon as that is known, not when time is up.
     The connection is closed at once on leaving, however it is left.
     """
     if pulse is not None:
-        pulse.fresh(request.doing)
+        pulse.fresh(request.doing, closing=request.closing)
     try:
         stream = await connect(endpoint)
     except FOREIGN as error:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import anyio
 
 PROMPT_SECONDS = 2.0  # an engine that is asked for what takes it milliseconds, and takes longer, is late
+LOOK_SECONDS = 1.0  # who looks that often, and once later by as much, was held up itself: nobody's time
 
 
 class StandingClock:
@@ -63,12 +64,24 @@ class StandingClock:
         """Returns when the time has run out, and the engine has answered all that it was asked until then."""
         while True:
             while (left := self._remaining()) > 0:
-                with anyio.move_on_after(left if math.isfinite(left) else None):
-                    await self._changed.wait()
+                await self._look(left)
             for answered in tuple(self._asked):
                 await answered.wait()
             if self._remaining() <= 0:
                 return
+
+    async def _look(self, left: float) -> None:
+        """Waits for a moment of what is left, or for a change; what this process slept over is given back."""
+        if not math.isfinite(left):
+            await self._changed.wait()
+            return
+        seconds = min(left, LOOK_SECONDS)
+        due = anyio.current_time() + seconds
+        with anyio.move_on_after(seconds):
+            await self._changed.wait()
+        late = anyio.current_time() - due
+        if late > LOOK_SECONDS:
+            self._left += late
 
     def _remaining(self) -> float:
         if self._since is None:

@@ -143,7 +143,7 @@ async def told_of_trouble(host: Host, error: EngineError, *, ran: Ran) -> ExecRe
     Raises AttemptFailed when nobody is to be told: the engine's trouble, or that of the evaluator's host.
     `ran` is what had run there, this process left out when it may not have begun.
     """
-    facts = host.facts(Trouble.STUCK, ran=ran, engine_answers=await works(host.engine))
+    facts = host.facts(Trouble.STUCK, ran=ran, engine_answers=await works(host.engine, after=error))
     verdict = blame(facts)
     if verdict.kind == TOLD:
         host.stuck = True
@@ -239,8 +239,9 @@ async def code_at_deadline(host: Host, exec_id: str, *, late: bool) -> int | Non
     """Whether a program has ended when its time is over: its code, STILL_RUNNING, or None without a host.
 
     An engine that takes long to answer was held up, and perhaps has not yet heard of an end: it is asked
-    again, a few times. So is any engine when this process itself looks `late`.
+    again, a few times, though it is quick by then. So is any engine when this process itself looks `late`.
     """
+    held_up, pause = False, LONG_PAUSE
     for asked in range(LATE_ASKS):
         begun = anyio.current_time()
         try:
@@ -250,15 +251,19 @@ async def code_at_deadline(host: Host, exec_id: str, *, late: bool) -> int | Non
             return None if await gone(host) else STILL_RUNNING
         if code is not None:
             return code
-        held_up = anyio.current_time() - begun > PROMPT_SECONDS
+        held_up = held_up or anyio.current_time() - begun > PROMPT_SECONDS
         if not held_up and not (late and asked == 0):
             break
-        await anyio.sleep(LONG_PAUSE)
+        await anyio.sleep(pause)
+        pause *= 2
     return STILL_RUNNING
 
 
 async def ran_over(host: Host, exec_id: str, seconds: float) -> bool:
-    """Whether a program that has ended ran longer than it may, by the engine's own times. Unknown: no."""
+    """Whether a program that has ended ran longer than it may, by the engine's own times. Unknown: no.
+
+    Those are of no more worth than the engine was quick: `seconds` holds what it was late by.
+    """
     ran = await host.memory.exec_seconds(host.container, exec_id)
     return ran is not None and ran > seconds + TOLERANCE_SECONDS
 

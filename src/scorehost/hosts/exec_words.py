@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from scorehost.hosts.exec_ends import NOT_FOUND
 from scorehost.model.exec_result import ExecResult
 
 SIGSYS_CODE = 128 + 31
+_NOT_TAKEN = re.compile(rb"exec (/[^\n]{1,4096}): no such file or directory\n?")
 
 
 def explained(program: str, code: int, words: str) -> bytes:
@@ -14,11 +17,23 @@ def explained(program: str, code: int, words: str) -> bytes:
     The kernel says "no such file" of a script that is there when its interpreter is not.
     """
     if code == NOT_FOUND and "/" in program:
-        words += (
-            f"\n[scorehost: if {program} is there, what its first line names, or its loader, is not;"
-            " a line that ends in CRLF names a file with a carriage return]\n"
-        )
+        words += _no_interpreter(program)
     return words.encode()
+
+
+def explained_late(code: int | None, stderr: bytes) -> bytes:
+    """What is added to the stderr of a program that ended: the runtime may learn only when it becomes the
+    program that the kernel does not take it, and says so there, with an exit status of its own (1 or 255).
+    """
+    said = _NOT_TAKEN.fullmatch(stderr)
+    return b"" if said is None or not code else _no_interpreter(said[1].decode("utf-8", "replace")).encode()
+
+
+def _no_interpreter(program: str) -> str:
+    return (
+        f"\n[scorehost: if {program} is there, what its first line names, or its loader, is not;"
+        " a line that ends in CRLF names a file with a carriage return]\n"
+    )
 
 
 def warning_of(name: str, outcome: ExecResult) -> str:

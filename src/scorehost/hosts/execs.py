@@ -40,7 +40,7 @@ from scorehost.hosts.exec_ends import (
     taken_along,
     told_of_trouble,
 )
-from scorehost.hosts.exec_words import explained
+from scorehost.hosts.exec_words import explained, explained_late
 from scorehost.hosts.host import Host
 from scorehost.hosts.usage import crowded_out
 from scorehost.model.blame import Ran, Trouble
@@ -123,6 +123,7 @@ async def opened_exec(host: Host, exec_id: str, on_cut: End) -> AsyncIterator[St
 
 
 async def _cut_off(host: Host, on_cut: End) -> None:
+    host.hurried = True
     with anyio.move_on_after(CUT_SECONDS, shield=True) as bound:
         try:
             await on_cut()
@@ -182,10 +183,12 @@ async def run_exec(host: Host, order: ExecOrder, on_deadline: End, on_cut: End |
         await refuse_lost_by_others(host, Trouble.TIME if timed_out else Trouble.ENDED, gone=lost)
     oom = await kills.are_its_own() or (lost and host.ended == "oom")
     lost = lost and not timed_out
+    stderr = output.stderr.content()
+    stderr += explained_late(code, stderr) + (_crowded_words(host) if crowded else b"")
     return ExecResult(
         exit_code=TIMED_OUT if timed_out else code,
         stdout=output.stdout.content(),
-        stderr=output.stderr.content() + (_crowded_words(host) if crowded else b""),
+        stderr=stderr,
         stdout_truncated=output.stdout.truncated,
         stderr_truncated=output.stderr.truncated,
         timed_out=timed_out,
@@ -212,15 +215,18 @@ async def _ended(host: Host, exec_id: str, stream: Stream, output: Output, secon
     if host.flooded:
         return None  # it is ended with its host
     ended_at = anyio.current_time()
+    held_up = 0.0
     if deadline.cancelled_caught:
         code = await code_at_deadline(host, exec_id, late=ended_at - until > BRIEF_SECONDS)
+        held_up = anyio.current_time() - ended_at
         if code != STILL_RUNNING:
             with anyio.move_on_after(DRAIN_SECONDS):  # its last words may be on their way
                 await _drain(host, stream, output)
     else:
         code = await exit_code(host, exec_id, until=max(until, ended_at + ENDED_SECONDS))
     refuse_broken_off(host, ended_at)
-    if code not in (None, STILL_RUNNING) and ended_at > until and await ran_over(host, exec_id, seconds):
+    late = code not in (None, STILL_RUNNING) and ended_at > until
+    if late and await ran_over(host, exec_id, seconds + held_up):
         return STILL_RUNNING
     return code
 

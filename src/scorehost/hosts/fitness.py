@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from scorehost.engine.door import Engine, Image
 from scorehost.errors import AttemptFailed
@@ -15,8 +16,22 @@ LINKS = 8  # that are followed from one path; more are a loop
 Looked = tuple[str, str]  # an image's id, and a path that was found fit in it
 
 
+class Named(NamedTuple):
+    """How messages call what is looked over: the host, its image, and the recipe when there is one."""
+
+    host: str
+    image: str
+    recipe: str = ""
+
+
 async def look_over(
-    engine: Engine, container: str, image: Image, memory: Iterable[str], looked: set[Looked]
+    engine: Engine,
+    container: str,
+    image: Image,
+    memory: Iterable[str],
+    looked: set[Looked],
+    *,
+    named: Named,
 ) -> None:
     """Looks at an image's own folders below what is mounted, each once (`looked` grows).
 
@@ -28,8 +43,9 @@ async def look_over(
             continue
         text = await _fault(engine, container, path)
         if text:
-            said = f"the image {image.reference} has {text}"
-            hint = f"Mend it in a recipe: `FROM {image.reference}`, then a RUN line."
+            said = f"{named.image} of {named.host} has {text}"
+            anew = f"a recipe: `FROM {image.reference}`, then a RUN line"
+            hint = f"Mend it in {f'{named.recipe}, by a RUN line' if named.recipe else anew}."
             raise AttemptFailed(failure(Phase.START, "image_unusable", said, hint=hint))
         looked.add((image.id, path))
 

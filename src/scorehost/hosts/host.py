@@ -16,6 +16,7 @@ from scorehost.errors import (
     AttemptFailed,
     Conflict,
     EngineError,
+    EngineHangs,
     EngineRefused,
     EngineTimeout,
     EngineUnreachable,
@@ -25,7 +26,7 @@ from scorehost.files.tree import ChangedWhileSent, Tree, archive
 from scorehost.hosts.blueprint import SHARED_MODE, Blueprint, Users
 from scorehost.hosts.clock import StandingClock
 from scorehost.hosts.confinement import limits_discarded
-from scorehost.hosts.fitness import Looked, look_over
+from scorehost.hosts.fitness import Looked, Named, look_over
 from scorehost.hosts.labels import RECIPE, host_labels
 from scorehost.hosts.leaving import Leaving
 from scorehost.hosts.memory_watch import MemoryWatch
@@ -68,6 +69,7 @@ class Host:
     greeted: bool = False  # its runner has spoken, and what it runs may be under way
     removed: bool = False  # it was not there any more, and nobody here had removed it
     heard_out: bool = False  # what the engine's events say of its end has come, or been waited for
+    hurried: bool = False  # somebody waits for it to be left, and not for what comes of it
     stuck: bool = False  # a kill did not end it, while the engine works: what ran in it clogged it
 
     @property
@@ -113,12 +115,21 @@ class Host:
 
     async def _kill(self) -> None:
         try:
-            await self.engine.kill(self.container)
+            await self._told_to_end()
         except (EngineRefused, EngineTimeout) as error:
-            if self.ran is Ran.NOTHING or not await works(self.engine):
+            if self.ran is Ran.NOTHING or not await works(self.engine, after=error):
                 raise
             self.stuck = True
             _log.warning("a host does not end when it is killed", host=self.name, reason=error.message)
+
+    async def _told_to_end(self) -> None:
+        """A kill has the short patience of a close. An engine that hung only for a moment is told again."""
+        try:
+            await self.engine.kill(self.container)
+        except EngineHangs:
+            if self.hurried or not await works(self.engine):
+                raise
+            await self.engine.kill(self.container)
 
     def note_oom(self) -> None:
         """Memory ran out: the peak that was seen then is kept. One that nobody saw stays unknown."""
@@ -233,7 +244,9 @@ async def made_host(
     try:
         _heed(site, blueprint, said)
         with site.timed("start"), blamed(Phase.START, blueprint):
-            await look_over(site.engine, host.container, image, host.shared, site.looked)
+            choice = blueprint.image
+            named = Named(blueprint.name, host.image_words, "" if isinstance(choice, str) else choice.words)
+            await look_over(site.engine, host.container, image, host.shared, site.looked, named=named)
         if trees:
             with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):
                 sent = archive(trees.items(), blueprint.links, digested=digested)
@@ -302,7 +315,10 @@ async def _removed(site: Site, host: Host) -> None:
     with site.timed("cleanup"):
         if (host.served or host.stuck) and site.leaving is not None and site.leaving.take(host):
             return
-    lost = f"{host.name} was not removed; run `scorehost clean --job {site.job}`"
+    lost = (
+        f"{host.name} was not removed when it was to go; the end of the job tries again, and so does "
+        f"`scorehost clean --job {site.job}`"
+    )
     with site.timed("cleanup"), anyio.CancelScope(shield=True) as scope:
         scope.deadline = anyio.current_time() + CLEANUP_SECONDS
         try:
@@ -317,7 +333,7 @@ async def _removed(site: Site, host: Host) -> None:
 
 @asynccontextmanager
 async def in_time(engine: Engine, seconds: float) -> AsyncIterator[None]:
-    """TimeoutError when the block takes longer. Raises EngineTimeout when it is the engine that hangs."""
+    """TimeoutError when the block takes longer. Raises EngineHangs when it is the engine that does."""
     try:
         with anyio.fail_after(seconds):
             yield

@@ -22,8 +22,7 @@ RECONNECT = Retry(None, pause=1.0)
 OOM_LIMIT = 10
 NEAR_SECONDS = 2.0  # connections that one cause breaks are seen to break within so long
 EVENT_SECONDS = 0.5  # from the engine's knowing of an end to its event
-# What the engine is told to do with a container by `docker kill`, `stop`, `rm`, `restart` and `pause`. Events
-# of a start come between those of a restart, whose own comes last.
+# What the engine is told to do with a container by `docker kill`, `stop`, `rm`, `restart` and `pause`.
 ORDERS = frozenset({"kill", "stop", "destroy", "restart", "pause"})
 ENDS = frozenset({"die", "destroy"})
 
@@ -36,6 +35,8 @@ class MemoryWatch:
         self._struck: set[str] = set()
         self._ours: set[str] = set()  # containers that scorehost itself has ended or removed
         self._dead: set[str] = set()
+        self._lives: set[str] = set()  # containers that have been started
+        self._restarted: set[str] = set()
         self._peaks: dict[str, int] = {}
         self._broke_at = -math.inf
         self._guarded: dict[str, Callable[[], Awaitable[None]]] = {}
@@ -50,6 +51,10 @@ class MemoryWatch:
     def struck(self, container: str) -> bool:
         """Whether somebody else had the engine end, pause or remove it: no process inside can do that."""
         return container in self._struck
+
+    def restarted(self, container: str) -> bool:
+        """Whether somebody else had the engine start it again: what it held in memory is gone."""
+        return container in self._restarted
 
     async def struck_down(self, container: str) -> bool:
         """The same, of a container that has ended: the events of its end are waited for."""
@@ -92,6 +97,8 @@ class MemoryWatch:
         self._peaks.pop(container, None)
         self._struck.discard(container)
         self._dead.discard(container)
+        self._lives.discard(container)
+        self._restarted.discard(container)
 
     def begin_anew(self, container: str) -> None:
         """The container is about to be started again: what was told and ordered is of its life before."""
@@ -108,6 +115,19 @@ class MemoryWatch:
         self._peaks[container] = max(self._peaks.get(container, 0), local_peak(container) or 0)
         if self._kills[container] >= OOM_LIMIT and container in self._guarded:
             group.start_soon(_ended, self._guarded.pop(container))
+
+    def _begin(self, container: str) -> None:
+        """Its first start is ours, and so is one that it was to `begin_anew` with; no other is."""
+        if container in self._lives:
+            self._struck.add(container)
+            self._restarted.add(container)
+            self._announce()
+            return
+        self._lives.add(container)
+        # Events keep their order: what was told before is of the container's life before.
+        self._kills.pop(container, None)
+        self._struck.discard(container)
+        self._dead.discard(container)
 
     def _note(self, event: Event) -> None:
         """Keeps who gave orders, and that a container has ended."""
@@ -141,10 +161,7 @@ class MemoryWatch:
                     opened = True
                     async for event in events:
                         if event.action == "start":
-                            # Events keep their order: what was told before is of the container's life before.
-                            self._kills.pop(event.container, None)
-                            self._struck.discard(event.container)
-                            self._dead.discard(event.container)
+                            self._begin(event.container)
                         elif event.action == "oom":
                             self._tell(event.container, group)
                         else:

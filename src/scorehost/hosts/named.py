@@ -203,6 +203,9 @@ class NamedHosts:
         )
 
     async def _died(self, host: Host) -> bool:
+        if host.memory.restarted(host.container):  # it runs, and what was left in it is gone
+            host.ended = host.ended or "lost"
+            return True
         try:
             return host.execs > 0 and await gone(host)
         except (EngineRefused, EngineTimeout) as error:
@@ -235,7 +238,9 @@ class NamedHosts:
             outcome = await self._prepare(host, ("sleep", "0"), workdir=workdir)
         except NotStarted as error:
             text = f"{host.image_words} of {name} cannot run a program in {workdir}: {error.message}"
-            raise AttemptFailed(failure(Phase.START, "image_unusable", text)) from error
+            hint = f"Make {workdir} in a recipe of the image, or give {name} another `workdir`."
+            hint = "" if workdir == "/" else hint
+            raise AttemptFailed(failure(Phase.START, "image_unusable", text, hint=hint)) from error
         if outcome.exit_code == 0:
             self._images.proven.add((host.image.id, workdir))
             return

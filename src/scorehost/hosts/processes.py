@@ -40,7 +40,7 @@ from scorehost.hosts.exec_ends import (
 )
 from scorehost.hosts.execs import DRAIN_SECONDS, End, ExecOrder, Output, opened_exec, started_exec
 from scorehost.hosts.host import Host
-from scorehost.model.blame import Ran
+from scorehost.model.blame import Ran, Trouble
 from scorehost.model.exec_result import ExecResult
 from scorehost.model.failure import Phase, failure
 
@@ -217,10 +217,13 @@ class Process:
     async def receive(self, seconds: float | None) -> tuple[bytes, bytes, bool]:
         """(stdout, stderr, ended): what came since the last call; waits for at least a byte or the end.
 
-        Raises NotStarted, once, in place of an end.
+        Raises NotStarted, once, in place of an end, and AttemptFailed (host_lost) when nothing came in time
+        since somebody else paused its host, say.
         """
-        await self._waited(seconds, lambda: any(self._unread.values()) or self._outcome is not None)
+        there = await self._waited(seconds, lambda: any(self._unread.values()) or self._outcome is not None)
         self._raise_not_started()
+        if not there:
+            await refuse_lost_by_others(self.host, Trouble.TIME, gone=False)
         out, err = (bytes(self._unread[name]) for name in ("stdout", "stderr"))
         for data in self._unread.values():
             data.clear()
@@ -229,7 +232,16 @@ class Process:
         return out, err, self._outcome is not None
 
     async def wait(self, seconds: float | None) -> ExecResult | None:
-        """How it ended, with what was not received; None when `seconds` passed before. Raises NotStarted."""
+        """How it ended, with what was not received; None when `seconds` passed before.
+
+        Raises NotStarted, and AttemptFailed (host_lost) when somebody else took the time.
+        """
+        ended = await self._ended_in(seconds)
+        if ended is None:
+            await refuse_lost_by_others(self.host, Trouble.TIME, gone=False)
+        return ended
+
+    async def _ended_in(self, seconds: float | None) -> ExecResult | None:
         self._set_rest_aside()
         await self._waited(seconds, lambda: self._outcome is not None)
         self._raise_not_started()
@@ -251,19 +263,20 @@ class Process:
             }
         )
 
-    async def _waited(self, seconds: float | None, there: Callable[[], bool]) -> None:
-        """Waits until `there`, or `seconds`. Then the engine is asked, and what lies ready is read: this
-        process or the engine may have been held up, and what came in time counts.
+    async def _waited(self, seconds: float | None, there: Callable[[], bool]) -> bool:
+        """Waits until `there`, or `seconds`, and says whether it is. In the end the engine is asked, and what
+        lies ready is read: this process or the engine may have been held up, and what came in time counts.
         """
         with anyio.move_on_after(seconds):
             while not there():
                 await self._changed.wait()
         if there():
-            return
+            return True
         code = await code_at_deadline(self.host, self._exec_id, late=False)
         with anyio.move_on_after(READY_SECONDS if code == STILL_RUNNING else DRAIN_SECONDS):
             while not there():
                 await self._changed.wait()
+        return there()
 
     def _tell_of_host(self) -> None:
         """The evaluator is told of the end that the host brought."""
@@ -290,9 +303,9 @@ class Process:
         await self.close_stdin()
         self._not_started = None
         told = self.host.told
-        if await self.wait(CLOSE_SECONDS) is None:
+        if await self._ended_in(CLOSE_SECONDS) is None:
             await self._end_it()
-            await self.wait(CLOSE_SECONDS)
+            await self._ended_in(CLOSE_SECONDS)
         elif not told:
             self.host.told = False  # who closes it does not see how it ended
 

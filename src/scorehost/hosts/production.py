@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, Protocol
@@ -143,15 +143,16 @@ async def _talked(order: Production, host: Host) -> Produced:
         async with task_group() as group:
             group.start_soon(talk.listen, group, group)
             await talk.greet()
-            with anyio.move_on_after(order.blueprint.limits.wall_time_seconds) as wall:
-                await _first_of(talk.spoken, serve.over)
+            wall = StandingClock(order.blueprint.limits.wall_time_seconds)
+            wall.start()
+            await _first_of(talk.spoken.wait, serve.over.wait, wall.expired)
             if talk.spoken.is_set():
                 with anyio.move_on_after(LAST_WORDS_SECONDS):
                     await talk.over.wait()
             group.cancel_scope.cancel()
         if serve.limit:
             return Produced("stopped", serve.limit)
-        if wall.cancelled_caught:
+        if not talk.spoken.is_set():
             struck = host.facts(Trouble.TIME)
             if struck.order is Order.OTHERS:  # paused, say: its time is not its own
                 text = lost_words(struck, "the container of the run phase", 0, None)
@@ -160,15 +161,15 @@ async def _talked(order: Production, host: Host) -> Produced:
         return await _told(dialogue, talk, serve)
 
 
-async def _first_of(*events: anyio.Event) -> None:
+async def _first_of(*waits: Callable[[], Awaitable[object]]) -> None:
     async with task_group() as group:
 
-        async def wait(event: anyio.Event) -> None:
-            await event.wait()
+        async def wait(until: Callable[[], Awaitable[object]]) -> None:
+            await until()
             group.cancel_scope.cancel()
 
-        for event in events:
-            group.start_soon(wait, event)
+        for until in waits:
+            group.start_soon(wait, until)
 
 
 async def _told(dialogue: Dialogue, talk: Talk, serve: RunRequests) -> Produced:

@@ -54,7 +54,7 @@ async def second_life(
     host.blueprint = blueprint
     host.ended, host.usage = "", Usage()
     host.execs = host.opened = host.printed = 0
-    host.greeted = host.stuck = host.removed = host.heard_out = False
+    host.greeted = host.stuck = host.hurried = host.removed = host.heard_out = False
     host.memory.begin_anew(host.container)
     rest = {folder: tree for folder, tree in trees.items() if folder != TOOLS}
     with site.timed("upload"), blamed(Phase.UPLOAD, blueprint):

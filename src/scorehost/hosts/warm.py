@@ -179,7 +179,8 @@ class WarmHosts:
     async def _healthy(self, found: Ready) -> bool:
         if time.monotonic() - found.born > FRESH_SECONDS or found.host.ended:
             return False
-        if found.host.memory.kills(found.host.container):
+        memory, container = found.host.memory, found.host.container
+        if memory.kills(container) or memory.struck(container):
             return False
         try:
             return (await found.host.engine.inspect(found.host.container)).running

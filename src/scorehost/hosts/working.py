@@ -7,18 +7,20 @@ from collections.abc import Awaitable
 import anyio
 
 from scorehost.engine.door import Engine
-from scorehost.errors import EngineError, NotFound
+from scorehost.errors import EngineError, EngineHangs, NotFound
 
 NOBODYS = "0" * 64  # the id of no container and of no exec
 WORKS_SECONDS = 15.0  # for all the questions together, which take a quiet engine some 20 ms
 
 
-async def works(engine: Engine) -> bool:
+async def works(engine: Engine, *, after: EngineError | None = None) -> bool:
     """Whether the engine answers each sort of question that is asked about containers and execs.
 
     One that says of what is not there that it is not there does: then trouble with one container is that
-    container's own.
+    container's own. One that hung (`after`) did not work then, however soon it does again.
     """
+    if isinstance(after, EngineHangs):
+        return False
     try:
         with anyio.fail_after(WORKS_SECONDS):
             await engine.info()

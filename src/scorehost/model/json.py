@@ -64,7 +64,9 @@ def parse(
         raise
     except RecursionError:
         raise BadJson(f"nested deeper than {max_depth} levels") from None
-    except (UnicodeDecodeError, ValueError) as error:
+    except UnicodeDecodeError as error:
+        raise BadJson(f"not UTF-8, from byte {error.start + 1} on") from None
+    except ValueError as error:
         raise BadJson(f"not JSON: {str(error)[:120]}") from None
     if not within_depth(value, max_depth):
         raise BadJson(f"nested deeper than {max_depth} levels")

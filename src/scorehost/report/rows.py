@@ -17,7 +17,7 @@ ATTEMPT_HEAD = ("task", "submission", "sample", "status", "score", "seconds", "r
 METRIC_HEAD = ("submission", "metric", "how", "value", "n", "left out")
 WARNING_HEAD = ("count", "warning", "attempts")
 EVERY = "(all)"
-ERROR_HEAD = ("kind", "blame", "count", "as the lowest score")
+ERROR_HEAD = ("kind", "blame", "count", "as the worst score")
 DAMAGED = 50  # damaged attempts that are named
 RIGHT = frozenset(
     {
@@ -31,7 +31,7 @@ RIGHT = frozenset(
         "seconds",
         "value",
         "count",
-        "as the lowest score",
+        "as the worst score",
         "pass@1",
         "agreement",
     }
@@ -155,11 +155,11 @@ def error_rule(summary: Summary) -> str:
     """How ERRORs stand in the mean; "" when there is none."""
     if not summary.errors:
         return ""
-    number = summary.errors_provoked
+    number, lowest, out = summary.errors_provoked, summary.errors_as_lowest, summary.errors_left_out
     provoked = f" ({number} by calls of agents that the work can have made fail)" if number else ""
     return (
-        f"{summary.errors_as_lowest} count as the {_end(summary)} score{provoked}, "
-        f"{summary.errors_left_out} are left out of the mean; "
+        f"{lowest} {'counts' if lowest == 1 else 'count'} as the {_end(summary)} score{provoked}, "
+        f"{out} {'is' if out == 1 else 'are'} left out of the mean; "
         f"bounds take every ERROR once as the lowest and once as the highest score."
     )
 

@@ -119,7 +119,18 @@ def _unknown(model: type[Frozen], tree: Map, loc: Loc, problems: Problems, ignor
     known = fields_at(model, loc[:-1])
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     hint = f"Did you mean `{close[0]}`?" if close else f"Known here: {', '.join(sorted(known))}"
+    if where := _elsewhere(model, loc):
+        hint = where
     problems.add(found.key_place, join(loc)[:200], "unknown key", hint)
+
+
+def _elsewhere(model: type[Frozen], loc: Loc) -> str:
+    """Where a key of this name has its place: at the top of the file, or in one of its mappings."""
+    name = str(loc[-1])
+    if name in model.model_fields:
+        return f"`{name}` stands at the top of the file, without indentation"
+    homes = [key for key in model.model_fields if key != loc[0] and name in fields_at(model, (key,))]
+    return f"`{name}` stands below `{homes[0]}`" if len(homes) == 1 else ""
 
 
 def fields_at(model: Any, loc: Loc) -> list[str]:

@@ -59,7 +59,8 @@ def _wrong(path: Path, function: str, *, file_locks: bool) -> str:
         return f": this Python cannot read it: {error or type(error).__name__}"
     names = {name for node in ast.walk(tree) for name in _bound(node)}
     if not {function, "*"} & names:
-        return f": nothing in it is called {function}"
+        how = "write it" if function == _RUN else "write it, or name another by `evaluation.entrypoint`"
+        return f": nothing in it is called {function}; {how}"
     return "" if file_locks else _locking(tree)
 
 

@@ -69,7 +69,7 @@ def load_task(folder: Path, around: Surroundings, *, shown: str) -> Task | None:
     _identity(spec, tree, folder, problems)
     _roles(spec, tree, around)
     check_artifacts(spec, tree, problems)
-    _evaluation(spec, tree, code, problems)
+    _evaluation(spec, tree, code, folder, problems)
     environments = EnvironmentCheck(spec, tree, problems, task=folder, dataset=around.root, shown=shown).run()
     around.warnings += environments.warnings
     single, run_recipe = _recipes(folder, around, shown)
@@ -145,13 +145,15 @@ def _roles(spec: TaskSpec, tree: Map, around: Surroundings) -> None:
             around.roles.append((found.place, found.key, name))
 
 
-def _evaluation(spec: TaskSpec, tree: Map, code: dict[str, Path], problems: Problems) -> None:
+def _evaluation(spec: TaskSpec, tree: Map, code: dict[str, Path], folder: Path, problems: Problems) -> None:
     evaluation = spec.evaluation
     module, colon, function = evaluation.entrypoint.partition(":")
     found = find(tree, ("evaluation", "entrypoint"))
     path = module.replace(".", "/")
     if not colon or not function.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
         problems.add(found.place, found.key, "must be `module:function`", "Write `evaluator:evaluate`")
+    elif path == "evaluator" and "evaluator.py" not in code and present(folder / "evaluator.py"):
+        pass  # why it is no file to be taken was told
     elif f"{path}.py" not in code and f"{path}/__init__.py" not in code:
         problems.add(
             found.place,

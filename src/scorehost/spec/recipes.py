@@ -20,6 +20,7 @@ _MAX_BYTES = 1_048_576
 _NEEDS = "which only BuildKit can build; scorehost uses the engine's classic builder"
 _WITHOUT = "Write it without, or build the image yourself and name it by `docker_image`"
 _PUT_INTO_FILE = "Put the text into a file beside the recipe and COPY it, or join the lines with `&& \\`"
+_FROM = "Begin with `FROM scorehost/python:3`, or another image"
 # Instructions of the classic builder with the flags that it takes.
 _PLAIN = """
 ARG CMD ENTRYPOINT ENV EXPOSE LABEL MAINTAINER ONBUILD RUN SHELL STOPSIGNAL USER VOLUME WORKDIR
@@ -79,15 +80,21 @@ def check_recipe(recipe: Path, *, task: Path, dataset: Path, shown: str, problem
     collect(context, within=context, shown=str(Path(shown).parent), problems=problems)
     try:
         with recipe.open("rb") as stream:
-            text = stream.read(_MAX_BYTES + 1).decode("utf-8", "replace")
+            data = stream.read(_MAX_BYTES + 1)
     except OSError as error:
         problems.add(Place(shown), "", f"cannot be read: {error.strerror}", "Make it a readable file")
         return
-    if len(text) > _MAX_BYTES:
+    if len(data) > _MAX_BYTES:
         fault, hint = f"is larger than {_MAX_BYTES} bytes", "Keep long material in a file of its own"
         problems.add(Place(shown), "", fault, hint)
         return
-    instructions = read(text)
+    if b"\0" in data:  # other encodings stand in comments only, and the engine does not mind them there
+        problems.add(Place(shown), "", "is no text in UTF-8 (UTF-16, perhaps)", "Save the file as UTF-8")
+        return
+    instructions = read(data.decode("utf-8", "replace"))
+    if not instructions:
+        problems.add(Place(shown), "", "has no instruction in it", _FROM)
+        return
     told: set[int] = set()
     for faults in (_private(instructions), _unbuildable(instructions), _bad_bases(instructions)):
         found = [fault for fault in faults if fault[0] not in told]  # the gravest is enough for one line
@@ -149,7 +156,7 @@ def _unbuildable(instructions: tuple[Instruction, ...]) -> Iterator[Fault]:
 def _bad_bases(instructions: tuple[Instruction, ...]) -> Iterator[Fault]:
     known = [each for each in instructions if each.word in _FLAGS]
     if known and not any(each.word == "FROM" for each in known):
-        yield known[0].line, "there is no FROM", "Begin with `FROM scorehost/python:3`, or another image"
+        yield known[0].line, "there is no FROM", _FROM
     for base in bases(instructions):
         if not base.name:
             text = f"`{base.written[:60]}` is empty here: no ARG before the first FROM gives it a value"

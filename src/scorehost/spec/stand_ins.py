@@ -40,7 +40,9 @@ def _in_gold(task: Task) -> Iterator[str]:
             empty.append(on_one_line(name))
     if empty:
         names = ", ".join(empty[:_SHOWN]) + (", …" if len(empty) > _SHOWN else "")
-        yield f"{task.task_id}: {len(empty)} gold files are empty: {names}"
+        what = f"gold file {names} is" if len(empty) == 1 else f"{len(empty)} gold files are"
+        which = "" if len(empty) == 1 else f": {names}"
+        yield f"{task.task_id}: {what} empty{which}; see that what belongs there was copied"
 
 
 def _in_folder(folder: Path, shown: str) -> Iterator[str]:

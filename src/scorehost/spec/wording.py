@@ -104,7 +104,9 @@ def wording(error: ErrorDetails, node: Node, *, quote: bool) -> Words:
         return Words(f"must be {relation} {context[name]}", _instead(node, quote))
     if kind in {"literal_error", "enum"}:
         expected = str(context.get("expected", "")).replace("'", "`")
-        return Words(f"must be {expected}, and this is {shown(node, quote=quote)}", "Write one of these")
+        what = shown(node, quote=quote)
+        what = "another text" if what == "text" else what  # that may not be quoted
+        return Words(f"must be {expected}, and this is {what}", "Write one of these")
     if kind in {"too_long", "too_short"}:
         length = context.get("max_length", context.get("min_length"))
         text = f"holds {context.get('actual_length')} values, where {length} are wanted"

@@ -49,6 +49,10 @@ def read_file(path: Path, *, file: str, problems: Problems, quote: bool = True) 
             return None
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        text = "is a link that leads to no file" if path.is_symlink() else "is not there"
+        problems.add(Place(file), "", text, "Put the file there, or remove its folder")
+        return None
     except OSError as error:
         problems.add(Place(file), "", f"cannot be read: {error.strerror}", "Make it a readable file")
         return None

@@ -112,7 +112,7 @@ def _opened(
             raise BadArchive(f"it is {what}, which is not read; {REPACK}")
     if archive_suffix(archive.name) == ".zip" or head.startswith(_ZIP_MAGIC):
         return zip_entries(archive, caps, () if wanted is None else wanted.names, warn)
-    return tar_entries(archive, caps)
+    return tar_entries(archive, caps, warn)
 
 
 @contextmanager

@@ -119,6 +119,8 @@ def _from_word(word: str, search: Search) -> Submission:
         )
     given, equals, rest = word.partition("=")
     if equals and not Path(word).exists():
+        if not rest:  # an empty path is the working folder, which nobody meant
+            raise UsageError(f"--submission {word}: no path stands after the `=`.", hint="Write NAME=PATH.")
         name, label = named(given, word, by_person=True)
         _say_label(name, label, search.warn)
         return replace(from_path(name, Path(rest), search, label=label), named=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorehost.aio.aside import still_wanted
+from scorehost.files.below import kind_of
 from scorehost.submissions.locating import litter, located, similar
 from scorehost.submissions.odd import Odd
 from scorehost.submissions.sample import Sample
@@ -180,4 +181,4 @@ def _kind(place: Root) -> str | None:
         return f"unreadable ({error.strerror})"
     if stat.S_ISDIR(mode):
         return "folder" if os.access(place.folder, os.R_OK | os.X_OK) else "an unreadable folder"
-    return "a link" if stat.S_ISLNK(mode) else "no folder"
+    return kind_of(mode)

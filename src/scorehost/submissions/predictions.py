@@ -30,6 +30,8 @@ COMPLETION = "completion"  # as HumanEval publishes samples: what follows the ta
 PATCH = "model_patch"  # as SWE-bench does: a change, not a file
 PROMPT_FILE = "prompt_file"  # metadata of a task: where its prompt lies
 _PATCHES = (".patch", ".diff")
+_ROW = 'A row is {"task_id": …, "<artifact id>": "text"}'
+_FORM = f"{_ROW}; one stands on each line, or all in one JSON array, in UTF-8. CSV is not read"
 _MAX_PROMPT_BYTES = 1024 * 1024
 _IGNORED = 1_000  # keys that are counted one by one: rows of strangers may have millions
 _REST = "…"  # all others together
@@ -64,7 +66,8 @@ def read_predictions(path: Path, dataset: Dataset) -> Rows:
                 found = index.row(row)
             except _BadRowError as bad:
                 key = ".".join(filter(None, (place, bad.key)))
-                problems.append(Problem(str(path), number, min(number, 1), key, bad.text, bad.hint))
+                hint = "" if bad.hint == _FORM and problems else bad.hint  # the form is told once
+                problems.append(Problem(str(path), number, min(number, 1), key, bad.text, hint))
                 if len(problems) >= SHOWN_PROBLEMS:
                     break
                 continue
@@ -77,12 +80,12 @@ def read_predictions(path: Path, dataset: Dataset) -> Rows:
     if not samples and index.unknown:
         first = next(iter(index.unknown))
         raise UsageError(
-            f"{path} has no row for any task of the dataset: its {index.unknown.total()} rows are for "
+            f"{path} has no row for any task of the dataset: {_rows(index.unknown.total(), verb=True)} for "
             f"others, such as {first[:128]!r}.",
             hint=index.near(first),
         )
     if not samples:
-        raise UsageError(f"{path} has no rows.", hint='A row is {"task_id": …, "<artifact id>": "text"}.')
+        raise UsageError(f"{path} has no rows.", hint=f"{_ROW}.")
     return Rows(
         {task_id: tuple(sources) for task_id, sources in samples.items()},
         index.completed,
@@ -97,6 +100,11 @@ def _expect_lasting(path: Path) -> None:
             f"{path} is no regular file, and what a job scores must be there for a resume too.",
             hint="Write the rows into a file, and name that.",
         )
+
+
+def _rows(number: int, *, verb: bool = False) -> str:
+    one, more = ("1 row is", "rows are") if verb else ("1 row", "rows")
+    return one if number == 1 else f"{number} {more}"
 
 
 class _BadRowError(Exception):
@@ -125,9 +133,9 @@ class _Index:
     def row(self, row: Any) -> tuple[Task, Mapping[str, str]] | None:
         """The task and the artifacts of a row; None when the dataset has no such task."""
         if isinstance(row, BadJson):
-            raise _BadRowError(str(row))
+            raise _BadRowError(str(row), hint=_FORM)
         if not isinstance(row, dict):
-            raise _BadRowError("a row must be an object")
+            raise _BadRowError("a row must be an object", hint=_FORM)
         word = TASK_KEY if TASK_KEY in row else OTHER_TASK_KEY
         task = self._task(row.pop(word, None), word if word in row or TASK_KEY in row else TASK_KEY)
         return None if task is None else (task, self._texts(task, row))
@@ -139,19 +147,20 @@ class _Index:
     def told(self) -> Iterable[str]:
         """What was not read."""
         if self.unknown:
-            first = next(iter(self.unknown))
+            first, rows = next(iter(self.unknown)), _rows(self.unknown.total(), verb=True)
+            tasks = "1 task" if len(self.unknown) == 1 else f"{len(self.unknown)} tasks"
             yield (
-                f"{self.unknown.total()} rows are for {len(self.unknown)} tasks that the dataset has not, "
-                f"such as {first[:128]!r}, and are not scored. {self.near(first)}"
+                f"{rows} for {tasks} that the dataset has not, such as {first[:128]!r}, and not scored. "
+                f"{self.near(first)}"
             )
         if self.ignored:
-            keys = ", ".join(f"{key[:64]!r} ({count} rows)" for key, count in self.ignored.most_common(5))
+            keys = ", ".join(f"{key[:64]!r} ({_rows(count)})" for key, count in self.ignored.most_common(5))
             more = f" and {len(self.ignored) - 5} more" if len(self.ignored) > 5 else ""  # noqa: PLR2004 - as above
             yield f"keys of rows that are no artifacts are not read: {keys}{more}."
 
     def _task(self, word: Any, key: str) -> Task | None:
         if not isinstance(word, str):
-            raise _BadRowError("must be there, as text", key=key)
+            raise _BadRowError("must be there, as text", key=key, hint=_ROW)
         if word in self.dataset.tasks:
             return self.dataset.tasks[word]
         found = self._by_source.get(word, [])

@@ -16,7 +16,7 @@ from scorehost.submissions.entries import CHUNK, HEADER_BYTES, BadArchive, Caps,
 from scorehost.submissions.odd import ONLY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 ALL_HEADERS_BYTES = 16 * 1024 * 1024  # of all members' headers beyond 2 KiB each: a MiB takes half a second
@@ -25,6 +25,8 @@ GLOBAL_HEADERS = 64  # keys that hold for all members: tarfile copies them for e
 DICTIONARY_BYTES = 128 * 1024 * 1024  # of memory to unpack xz: `xz -9`, its largest preset, needs 65 MiB
 _MAGIC_BYTES = 6
 _XZ, _GZIP, _BZIP2 = b"\xfd7zXZ\0", b"\x1f\x8b", b"BZh"
+# What gzip and lzma say where no other stream begins: it is no part of the archive.
+_NO_MAGIC = ("Not a gzipped file", "Input format not supported")
 _KINDS = {
     tarfile.SYMTYPE: "a link",
     tarfile.CHRTYPE: "a device",
@@ -34,7 +36,7 @@ _KINDS = {
 
 
 @contextmanager
-def tar_entries(archive: Path, caps: Caps) -> Iterator[Iterator[Entry]]:
+def tar_entries(archive: Path, caps: Caps, warn: Callable[[str], None]) -> Iterator[Iterator[Entry]]:
     """The entries in order. What packed it is seen by its first bytes, whatever its name says."""
     # Headers, padding and long names count into the cap too: a bomb of empty entries ends as one of data.
     allowed = caps.size + caps.entries * 4 * 512 + HEADER_BYTES
@@ -43,7 +45,7 @@ def tar_entries(archive: Path, caps: Caps) -> Iterator[Iterator[Entry]]:
         file.seek(0)
         bounded = _Bounded(_unpacked(file, magic), allowed)
         with tarfile.open(fileobj=cast("IO[bytes]", bounded), mode="r:", errorlevel=2) as tar:
-            yield _members(tar, bounded)
+            yield _members(tar, bounded, warn)
 
 
 def _unpacked(file: IO[bytes], magic: bytes) -> IO[bytes]:
@@ -106,6 +108,7 @@ class _Bounded(io.RawIOBase):
         super().__init__()
         self.header_left: int | None = HEADER_BYTES
         self.headers_left = ALL_HEADERS_BYTES
+        self.last = b""  # what was read last
         self._stream = stream
         self._left = allowed
         self._place = 0
@@ -125,6 +128,7 @@ class _Bounded(io.RawIOBase):
             pieces.append(data)
             missing -= len(data)
         taken = b"".join(pieces)
+        self.last = taken
         self._left -= len(taken)
         self._place += len(taken)
         if self._left < 0:
@@ -146,7 +150,7 @@ class _Bounded(io.RawIOBase):
         return self._place
 
 
-def _members(tar: tarfile.TarFile, bounded: _Bounded) -> Iterator[Entry]:
+def _members(tar: tarfile.TarFile, bounded: _Bounded, warn: Callable[[str], None]) -> Iterator[Entry]:
     while True:
         bounded.header_left = HEADER_BYTES
         bounded.headers_left += MEMBER_HEADER_BYTES
@@ -155,13 +159,39 @@ def _members(tar: tarfile.TarFile, bounded: _Bounded) -> Iterator[Entry]:
         if len(tar.pax_headers) > GLOBAL_HEADERS:
             raise BadArchive(f"it has more than {GLOBAL_HEADERS} global headers")
         if member is None:
+            _at_end(bounded, warn)
             return
         tar.members = []  # type: ignore[attr-defined]  # it would keep all of them
         yield _entry(tar, member)
 
 
+def _at_end(bounded: _Bounded, warn: Callable[[str], None]) -> None:
+    """Tarfile takes a header that it cannot read, and a missing one, for the end: what follows would be lost.
+
+    What packed the archive is read to its end too, where its checksum stands.
+    """
+    if not bounded.last:
+        warn("it has no mark at its end, and may be cut off; what it holds before that is taken")
+    elif bounded.last != bytes(tarfile.BLOCKSIZE):
+        raise BadArchive("it is damaged or cut off: there is a header that cannot be read")
+    more = False
+    try:
+        while data := bounded.read(CHUNK):
+            still_wanted()
+            more = more or bool(data.strip(b"\0"))
+    except (gzip.BadGzipFile, lzma.LZMAError) as error:
+        if not str(error).startswith(_NO_MAGIC):
+            raise
+        more = True
+    if more:
+        warn("something follows the mark at its end, and is not read")
+
+
 def _entry(tar: tarfile.TarFile, member: tarfile.TarInfo) -> Entry:
-    parts = parts_of(member.name)
+    # tarfile prefers `path`, which GNU tar writes too where a sparse file's name is long or not UTF-8.
+    parts = parts_of(member.pax_headers.get("GNU.sparse.name", member.name))
+    if member.size < 0:
+        raise BadArchive(f"{shown(member.name)} has a negative size")
     if member.isdir():
         return Entry(parts)
     if member.islnk():

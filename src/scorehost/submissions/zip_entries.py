@@ -67,7 +67,7 @@ class _Modest(io.BufferedReader):
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
-            raise BadArchive("it points to places before its beginning") from None
+            raise BadArchive("it is damaged: it points to places before its beginning") from None
 
 
 def _members(opened: zipfile.ZipFile, named: Iterable[tuple[zipfile.ZipInfo, str]]) -> Iterator[Entry]:
@@ -97,7 +97,7 @@ def _names(
     told = [_told(info) for info in infos]
     unknown = [info for info, name in zip(infos, told, strict=True) if name is None]
     code = _encoding([info.orig_filename.encode("cp437") for info in unknown], declared)
-    if unknown and not code and any(info.create_system not in _UNIX for info in unknown):
+    if unknown and not code:
         warn("its names are not in UTF-8 and it does not say in what; they are read as cp437, as zip defines")
     elif code not in ("", "utf-8"):
         warn(f"its names are not in UTF-8; they are read as {code}, in which a declared name is among them")
@@ -109,13 +109,15 @@ def _names(
 
 
 def _guessed(info: zipfile.ZipInfo, code: str) -> str:
-    # Unix packs the bytes that a folder has; where they are no text they are taken as they are.
-    own = "utf-8" if info.create_system in _UNIX else "cp437"
-    return info.orig_filename.encode("cp437").decode(code or own, "surrogateescape")
+    return info.orig_filename.encode("cp437").decode(code or "cp437", "surrogateescape")
 
 
 def _told(info: zipfile.ZipInfo) -> str | None:
-    """The name where the archive says how it is encoded; None where it does not."""
+    """The name where the archive says how it is encoded; None where it does not.
+
+    Unix packs the bytes that a folder has: each name is taken as it would be from there, since one archive
+    may hold names of several encodings.
+    """
     raw = info.orig_filename  # with what stands after a NUL, which `filename` has lost
     if info.flag_bits & _IS_UTF8 or raw.isascii():
         return raw
@@ -127,8 +129,10 @@ def _told(info: zipfile.ZipInfo) -> str | None:
             try:
                 return body[5:].decode("utf-8")
             except UnicodeDecodeError:
-                return None
+                break
         place += 4 + size
+    if info.create_system in _UNIX:
+        return raw.encode("cp437").decode("utf-8", "surrogateescape")
     return None
 
 
