@@ -20,7 +20,8 @@ from scorehost.api.running import submission_word
 from scorehost.attempt.fitting import room_for
 from scorehost.engine.memory import MemoryEngine
 from scorehost.engine.memory_state import INFO
-from scorehost.errors import EngineUnreachable, Interrupted, UsageError
+from scorehost.errors import EngineHangs, EngineUnreachable, Interrupted, UsageError
+from scorehost.hosts.labels import JOB
 from scorehost.spec.loading import load_dataset
 
 GIB = 1024**3
@@ -78,6 +79,31 @@ def test_an_engine_that_cannot_enforce_a_limit_is_refused_and_no_job_is_made(dat
         ran(options(dataset), opener(LIMITLESS, [BASE]))
     assert "--allow-unenforced" in refused.value.hint
     assert not (dataset / "runs").exists()
+
+
+def test_what_a_job_leaves_is_removed_also_when_its_engine_seems_to_hang_for_a_moment_at_the_end(dataset):
+    """An engine that has just started on a busy machine answers after seconds."""
+    asked = []
+
+    @asynccontextmanager
+    async def restarted(_host):
+        async with MemoryEngine(INFO) as engine:
+            listed = engine.list_containers
+
+            async def late(labels):
+                if labels.get(JOB) is None:
+                    return await listed(labels)
+                asked.append(labels)
+                if len(asked) < 3:
+                    raise EngineHangs("It did not answer when asked to list containers.")
+                return await listed(labels)
+
+            engine.list_containers = late
+            yield engine
+
+    outcome = ran(options(dataset), restarted)
+    assert len(asked) == 3
+    assert not [one.text for one in outcome.warnings if "clean --job" in one.text]
 
 
 def test_allow_unenforced_lets_such_an_engine_be_used(dataset):

@@ -210,7 +210,7 @@ def test_a_link_in_place_of_a_folder_is_refused_and_never_followed(tmp_path):
     assert "a link" in refused["a"]
     assert "samples is a link" in refused["b"]
     assert "a link" in refused["c"]
-    assert "no folder" in refused["d"]
+    assert "team/d is a file, where a folder is expected" in refused["d"]
 
 
 def test_each_child_of_a_submissions_folder_is_one(tmp_path):

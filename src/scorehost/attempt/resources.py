@@ -20,7 +20,7 @@ from scorehost.attempt.digests import TaskTrees, Tools
 from scorehost.attempt.work import WorkOrder
 from scorehost.calls.recorder import JobCalls
 from scorehost.engine.door import Engine, EngineInfo
-from scorehost.errors import EngineError
+from scorehost.errors import EngineError, EngineHangs
 from scorehost.hosts.admission import MemoryPool
 from scorehost.hosts.clean import clean, clean_job
 from scorehost.hosts.confinement import excused
@@ -40,6 +40,7 @@ from scorehost.spec.own_secrets import own_masker
 
 _log = structlog.get_logger()
 CLEANUP_SECONDS = 30.0
+_PAUSE = 0.5
 FILE_THREADS = 4
 FEWEST_STARTS = 2  # at a time, however few cores the engine has
 SPARE = "spare"  # what the label says in place of an attempt while a host waits for one
@@ -135,6 +136,7 @@ async def open_resources(
     keep: Keep | None = None,
     writer: Writer | None = None,
     allow_unenforced: bool = False,
+    patience: float = 0.0,
 ) -> AsyncIterator[Resources]:
     """The resources of one job whose folder is `folder` (its parent holds the blobs).
 
@@ -143,7 +145,8 @@ async def open_resources(
     are made ready ahead of need. `agents`: the bound roles, when tasks have any. `keep`: the hosts of all
     attempts, or of those that end as ERROR, stay on the engine (then none is made ahead). `writer`: that of
     the job; without one the attempts have their own. `allow_unenforced`: hosts run also where the engine does
-    not hold them as it was asked to.
+    not hold them as it was asked to. `patience`: seconds in which an engine that seems to hang is asked again
+    at the end.
     Raises EngineError when the engine cannot be asked, UsageError for a gold.key that cannot be used.
     """
     info = await engine.info()
@@ -213,14 +216,14 @@ async def open_resources(
             warm.replan = resources.look_ahead
             yield resources
     finally:
-        await _swept(engine, job_id, say)
+        await _swept(engine, job_id, say, patience)
 
 
-async def _swept(engine: Engine, job_id: str, say: Callable[[str], None]) -> None:
+async def _swept(engine: Engine, job_id: str, say: Callable[[str], None], patience: float) -> None:
     command = f"run `scorehost clean --job {job_id}`"
     with anyio.CancelScope(shield=True, deadline=anyio.current_time() + CLEANUP_SECONDS) as scope:
         try:
-            lost = await clean_job(engine, job_id)
+            lost = await _cleaned(engine, job_id, patience)
         except EngineError as error:
             _log.warning("the engine could not be asked for leftovers", reason=error.message)
             say(f"the engine could not be asked what is left of this job; {command}")
@@ -229,3 +232,17 @@ async def _swept(engine: Engine, job_id: str, say: Callable[[str], None]) -> Non
                 say(f"could not be removed: {', '.join(lost)}; {command}")
     if scope.cancelled_caught:
         say(f"the clean-up took more than {CLEANUP_SECONDS:.0f} s; {command}")
+
+
+async def _cleaned(engine: Engine, job_id: str, patience: float) -> list[str]:
+    """What could not be removed. An engine that only seems to hang, such as one that has just started on a
+    busy machine, is asked again for `patience` seconds: nothing of a job may stay where it can be removed.
+    """
+    until = anyio.current_time() + patience
+    while True:
+        try:
+            return await clean_job(engine, job_id)
+        except EngineHangs:
+            if anyio.current_time() >= until:
+                raise
+            await anyio.sleep(_PAUSE)

@@ -23,6 +23,10 @@ from scorehost.scoring.choosing import Chosen, choose
 from scorehost.scoring.locking import check_locked, read_lock
 from scorehost.scoring.planning import plan_score
 
+# An engine that has just started on a busy machine seems to hang, and answers after seconds.
+# Whoever interrupts a job waits less: the engine is given up then.
+LEFTOVERS_SECONDS = 15.0  # in which what a job left is asked for again
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
     from pathlib import Path
@@ -97,6 +101,7 @@ class ScoreSitting(Sitting[Work]):
                     keep=running.keep,
                     writer=place.writer,
                     allow_unenforced=running.allow_unenforced,
+                    patience=LEFTOVERS_SECONDS,
                 )
             )
             scoring = functools.partial(score_attempt, resources)
