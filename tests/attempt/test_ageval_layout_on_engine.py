@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import anyio
@@ -15,8 +16,28 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 DATASET = Path(__file__).parents[2] / "examples" / "ageval"
 
 
-def job(tmp_path, **options):
-    asked = given(dataset=DATASET, out=tmp_path / "runs", **options)
+FILE = """
+from ageval_sdk import RunContext, RunTerminal
+async def run(ctx: RunContext) -> RunTerminal:
+    made = ctx.workspace_root / "elsewhere.json"
+    made.write_text('{"item": "item_lamp_black"}')
+    ctx.publish_file("final-state", made)
+    return RunTerminal.completed("done")
+"""
+TREE = """
+from ageval_sdk import RunContext, RunTerminal
+async def run(ctx: RunContext) -> RunTerminal:
+    made = ctx.workspace_root / "elsewhere"
+    made.mkdir()
+    (made / "main.py").write_text("print('hello')\\n")
+    ctx.publish_tree("repo", made)
+    (made / "main.py").write_text("print('too late')\\n")
+    return RunTerminal.completed("done")
+"""
+
+
+def job(tmp_path, *, dataset=DATASET, **options):
+    asked = given(dataset=dataset, out=tmp_path / "runs", **options)
     return anyio.run(api.run, *asked, lambda _: None)
 
 
@@ -61,6 +82,16 @@ def test_a_folder_of_the_workspace_that_was_not_published_is_handed_over_at_the_
 def test_an_executor_that_is_not_here_is_the_adapters_fault_and_no_fail(made):
     error = results(made)["elsewhere", "run"]["error"]
     assert (error["kind"], error["blame"]) == ("adapter_missing", "adapter")
+
+
+def test_a_file_and_a_folder_that_run_py_publishes_from_elsewhere_are_taken_as_they_were_then(tmp_path):
+    dataset = tmp_path / "d"
+    shutil.copytree(DATASET, dataset)
+    (dataset / "tasks/dialog/run.py").write_text(FILE)
+    (dataset / "tasks/tree/run.py").write_text(TREE)
+    outcome = job(tmp_path, dataset=dataset, tasks=("dialog", "tree"))
+    statuses = {task: result["status"] for (task, _), result in results(outcome).items()}
+    assert statuses == {"dialog": "PASS", "tree": "PASS"}, (log(outcome, "dialog"), log(outcome, "tree"))
 
 
 def test_solutions_pass_and_what_is_wrong_or_empty_fails(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from typing import Any
 
 from scorehost.adapters.calls import Call
@@ -72,11 +71,6 @@ def observation_lines(call: Call) -> list[dict[str, Any]]:
         )
     )
     return lines
-
-
-def observation_file(calls: Iterable[Call]) -> bytes:
-    """The content of observation.jsonl for the calls of an attempt, in order."""
-    return b"".join(json.canonical(line) + b"\n" for call in calls for line in observation_lines(call))
 
 
 def _exec_line(call: Call, note: ExecNote) -> dict[str, Any]:
